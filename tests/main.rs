@@ -19,6 +19,7 @@ mod mutations;
 mod nightly;
 mod outside;
 mod partition;
+mod passes;
 mod prose;
 mod report;
 mod reproduction;

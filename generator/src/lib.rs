@@ -20,6 +20,7 @@ mod counts;
 mod digest;
 mod distribution;
 mod error;
+mod exchange;
 mod families;
 mod family;
 mod manifest;
@@ -27,8 +28,11 @@ mod named;
 mod op_costs;
 mod pairs;
 mod parameter_file;
+mod pass;
+mod passes;
 mod random;
 mod relation;
+mod rewrite;
 mod sketch;
 mod split;
 mod undirected;
@@ -56,6 +60,8 @@ pub use leveled::{
 pub use manifest::{Family, Manifest, ManifestError};
 pub use named::{FAMILIES, described, family, names};
 pub use op_costs::{COST_PARAMS, Source};
+pub use pass::{Chained, Kept, Origin, Pass, PassEntry, PassError, Passed, Passes};
+pub use passes::PASSES;
 pub use sketch::{Op, Output, Sketch};
 pub use stream::{
     ChunkScratch, EdgeChunks, GnmChunks, GnmParams, RmatChunks, RmatParams, Sheet, StreamError, StreamParams, Streamed,

@@ -55,9 +55,11 @@ pub use model::{Layer, Model};
 pub use params::{Compression, Detail, INDEX_BYTES, Mixing, Sync, TrainingParams, VALUE_BYTES, longest_period};
 
 use crate::error::GeneratorError;
+use crate::exchange::{Members, share};
 use crate::leveled::{EDGE_BYTES, OP_BYTES};
+use crate::sketch::Output;
 use exchange::Bucket;
-use maker::{Maker, Output, share};
+use maker::Maker;
 
 /// Operations to update a weight: a multiplication by the learning rate and a subtraction.
 const UPDATE_OPS: f64 = 2.0;

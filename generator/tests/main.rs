@@ -4,5 +4,6 @@ mod clusters;
 mod families;
 mod leveled_laws;
 mod manifests;
+mod passes;
 mod presets;
 mod streams;

@@ -8,7 +8,8 @@ use placebench::algorithms::StopToken;
 use placebench::datasets::format::undirected::{Undirected, write_undirected};
 use placebench::datasets::format::{self, DimSize, GraphHeader, LoopPolicy, ReadOptions, undirected_format};
 use placebench::datasets::{Categories, DataflowGraph, GraphBuilder, KindSet, OpId, OpSpec, Properties};
-use placebench::harness::problem::GraphEntry;
+use placebench::generator::{Chained, Passes};
+use placebench::harness::problem::{GraphEntry, passed_header};
 use pyo3::prelude::*;
 
 use crate::array::{Array, Floats, Integers, numbers};
@@ -90,7 +91,8 @@ impl Graph {
             Some(path) => {
                 let read = move || format::read_graph_with(path, &options);
                 let file = wait(py, &StopToken::default(), |_| Ok(()), read)?.map_err(fault)?;
-                Ok(Self { header: file.header, graph: Arc::new(file.graph) })
+                let graph = Self { header: file.header, graph: Arc::new(file.graph) };
+                graph.after(py, entry.passes).map(|(graph, _)| graph)
             }
             None if options.given().is_empty() => loaded(py, entry, seed),
             None => Err(fault(format!(
@@ -313,6 +315,16 @@ impl Graph {
         Array::of(py, times.collect())
     }
 
+    /// What passes make of the graph, one after another: the new graph, for each of its ops the ops of this one that it comes from,
+    /// and a line for each pass.
+    #[pyo3(signature = (*passes))]
+    fn passed(&self, py: Python<'_>, passes: Vec<String>) -> PyResult<(Self, Vec<Vec<u32>>, Vec<String>)> {
+        let (graph, Chained { origin, lines, .. }) = self.after(py, Passes::new(passes).map_err(fault)?)?;
+        let of = |op| origin.of(op).iter().map(|old| old.0).collect();
+        let origins = graph.graph.op_ids().map(of).collect();
+        Ok((graph, origins, lines))
+    }
+
     /// The property sheet that `placebench inspect` prints; with a cluster the ratio of communication to computation, too.
     #[pyo3(signature = (cluster=None))]
     fn inspect(&self, cluster: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
@@ -367,6 +379,15 @@ impl Graph {
 }
 
 impl Graph {
+    /// The graph that passes make of this one, and where its ops come from.
+    fn after(&self, py: Python<'_>, passes: Passes) -> PyResult<(Self, Chained)> {
+        let header = passed_header(self.header.clone(), &passes);
+        let graph = DataflowGraph::clone(&self.graph);
+        let made = wait(py, &StopToken::default(), |_| Ok(()), move || passes.apply(graph))?;
+        let chained = made.map_err(fault)?;
+        Ok((Self { header, graph: Arc::new(chained.graph.clone()) }, chained))
+    }
+
     fn labels<'a>(&'a self, categories: Option<&'a Categories>) -> Option<Vec<Option<&'a str>>> {
         let categories = categories?;
         Some(self.graph.op_ids().map(|op| categories.get(op.index())).collect())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use placebench::algorithms::StopToken;
 use placebench::datasets::format::GraphHeader;
 use placebench::datasets::{self, MemoryRule};
+use placebench::generator::Passes;
 use placebench::harness::problem::{Kinds, Problem, ProblemError};
 use pyo3::prelude::*;
 
@@ -62,7 +63,8 @@ impl Instance {
     /// What a placer of a suite gets.
     pub(crate) fn of_suite(instance: &datasets::Instance) -> Self {
         // Narrowed already, as the suite says.
-        let problem = Problem { instance: instance.clone(), kinds: Kinds::AsGiven };
+        let problem =
+            Problem { instance: instance.clone(), kinds: Kinds::AsGiven, passes: Passes::default(), notes: Vec::new() };
         Self { problem, graph: "graph".into(), cluster: "cluster".into() }
     }
 }

@@ -170,7 +170,8 @@ fn evaluated(py: Python<'_>, made: Instance, asked: Asked, limit: Limit, raised:
 
 fn evaluate(problem: Problem, key: CellKey, asked: &Asked, stop: &StopToken) -> Answer {
     // The simulator, the only executor of Python, runs any graph.
-    let graph = GraphEntry { name: Some(key.graph.clone()), ..GraphEntry::default() };
+    let passes = problem.passes.clone();
+    let graph = GraphEntry { name: Some(key.graph.clone()), passes, ..GraphEntry::default() };
     let request = CellRequest {
         key,
         spec: asked.spec.as_deref(),

@@ -11,9 +11,10 @@ use placebench::datasets::format::{
     undirected_format,
 };
 use placebench::generator::GraphParams;
-use placebench::harness::problem::{ClusterEntry, GraphEntry};
+use placebench::harness::problem::{ClusterEntry, GraphEntry, passed_header};
 use serde::Serialize;
 
+use super::passes::PassArgs;
 use crate::output::{Form, check_outputs, shown};
 
 /// Arguments of `convert`.
@@ -61,6 +62,9 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
 
+    #[command(flatten)]
+    passes: PassArgs,
+
     /// Seed of presets.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -104,6 +108,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let mut answer = Answer { files: vec![shown(output)], ..Answer::default() };
     if args.cluster {
         refuse_options(args, "a cluster")?;
+        refuse_passes(args, "a cluster")?;
         let cluster = ClusterEntry::named(&args.input)?.load(args.seed)?;
         format::write_cluster(output, &cluster)?;
         answer.devices = Some(cluster.device_count());
@@ -137,12 +142,22 @@ fn read_dataflow(args: &Args, answer: &mut Answer) -> anyhow::Result<GraphFile> 
     let is_name = catalogue::find(&args.input).is_ok() || GraphParams::preset(&args.input).is_some();
     if is_name || !path.exists() {
         refuse_options(args, &format!("'{}'", args.input))?;
-        let (header, graph) = GraphEntry::named(&args.input)?.load(args.seed)?;
-        return Ok(GraphFile { header, graph, report: None });
+        let (header, passed) = GraphEntry::named(&args.input)?.with(&args.passes.passes()?).passed(args.seed)?;
+        answer.report = report(None, &passed.lines);
+        return Ok(GraphFile { header, graph: passed.graph, report: None });
     }
-    let file = format::read_graph_with(path, &read_options(args))?;
-    answer.report = file.report.as_ref().map(ToString::to_string);
-    Ok(file)
+    let passes = args.passes.passes()?;
+    let GraphFile { header, graph, report: read } = format::read_graph_with(path, &read_options(args))?;
+    let passed = passes.apply(graph).with_context(|| args.input.clone())?;
+    let header = passed_header(header, &passes);
+    answer.report = report(read.as_ref().map(ToString::to_string), &passed.lines);
+    Ok(GraphFile { header, graph: passed.graph, report: read })
+}
+
+/// What the reader and the passes did to the graph, a line each.
+fn report(read: Option<String>, passes: &[String]) -> Option<String> {
+    let lines: Vec<String> = read.into_iter().chain(passes.iter().cloned()).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Reads what a format of undirected graphs or hypergraphs can hold: a file of such a format as it is, or a dataflow
@@ -151,6 +166,7 @@ fn read_as_undirected(args: &Args, format: &Format, answer: &mut Answer) -> anyh
     match undirected_format(&args.input) {
         Some(of_input) => {
             refuse_options(args, &format!("'{}'", args.input))?;
+            refuse_passes(args, &format!("'{}'", args.input))?;
             let what = read_undirected(Path::new(&args.input), of_input, false)?;
             check_losses(args, format, &format.losses_of(&what), answer)?;
             Ok(what)
@@ -186,6 +202,14 @@ fn check_losses(args: &Args, format: &Format, losses: &[Loss], answer: &mut Answ
             eprintln!("{message}");
             Ok(())
         }
+    }
+}
+
+/// Refuses passes over what is no dataflow graph.
+fn refuse_passes(args: &Args, input: &str) -> anyhow::Result<()> {
+    match args.passes.passes()?.is_empty() {
+        true => Ok(()),
+        false => bail!("--pass is for dataflow graphs, not for {input}: leave it out"),
     }
 }
 

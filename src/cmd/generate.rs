@@ -15,13 +15,15 @@ use placebench::datasets::format::{
     write_graph,
 };
 use placebench::generator::{
-    ClusterParams, Described, GraphParams, LeveledParams, Manifest, TrainingParams, UndirectedParams, cluster_preset,
-    described, family, generate_cluster, generate_leveled, graph_sha256, names, presets,
+    Chained, ClusterParams, Described, GraphParams, LeveledParams, Manifest, Passes, TrainingParams, UndirectedParams,
+    cluster_preset, described, family, generate_cluster, generate_leveled, graph_sha256, names, presets,
 };
+use placebench::harness::problem::passed_header;
 use placebench::harness::suite::Shard;
 use serde::Serialize;
 
 use super::launcher::OnLauncher;
+use super::passes::PassArgs;
 use crate::output::{Form, shown, write_file};
 
 /// Arguments of `generate`.
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// Seed.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+
+    #[command(flatten)]
+    passes: PassArgs,
 
     /// Of a graph preset or parameter file: the approximate number of ops, in more or fewer levels of the same size.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -104,6 +109,8 @@ const MANIFEST: &str = "manifest.toml";
 /// The entries of a header that hold the parameters and the seed of a graph without a manifest.
 const PARAMETERS: &str = "parameters";
 const SEED: &str = "seed";
+/// That of the passes that changed the graph, if any.
+const PASSES: &str = "passes";
 
 /// What the verb answers of what it made.
 #[derive(Default, Serialize)]
@@ -118,6 +125,8 @@ struct Answer {
     colocated_nodes: Option<u64>,
     devices: Option<usize>,
     sha256: Option<String>,
+    /// What each pass did to the graph.
+    passes: Vec<String>,
     /// Parts of a streamed graph, and those that are there.
     parts: Option<u32>,
     finished_parts: Option<usize>,
@@ -175,9 +184,12 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     if out.exists() && !args.force {
         bail!("{}: exists: --force replaces it", out.display());
     }
+    let passes = args.passes.passes()?;
     let is_file = Path::new(what).is_file();
     let is_cluster = args.cluster || cluster_preset(what, args.seed).is_some();
-    for (option, given) in [("--ops", args.ops.is_some()), ("--format", args.format.is_some())] {
+    for (option, given) in
+        [("--ops", args.ops.is_some()), ("--format", args.format.is_some()), ("--pass", !passes.is_empty())]
+    {
         if given && is_cluster {
             bail!("{option} is for graphs, not for the cluster '{what}': leave it out");
         }
@@ -197,7 +209,13 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         if args.format.is_some() && matches!(params, Described::Dataflow(_)) {
             bail!("--format is for undirected graphs, not for '{what}': leave it out");
         }
+        if !passes.is_empty() && matches!(params, Described::Undirected(_)) {
+            bail!("--pass is for dataflow graphs, not for '{what}': leave it out");
+        }
         return match params {
+            Described::Dataflow(GraphParams::Leveled(params)) if !passes.is_empty() => {
+                generate_family(args, what, out, GraphParams::Leveled(resized(params, args.ops)?), form)
+            }
             Described::Dataflow(GraphParams::Leveled(params)) => {
                 generate_graph(args, what, out, &resized(params, args.ops)?, form)
             }
@@ -302,10 +320,10 @@ fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, for
         }
         other => other,
     };
-    let graph = params.generate(args.seed)?;
+    let passes = args.passes.passes()?;
+    let Chained { graph, lines, .. } = passes.apply(params.generate(args.seed)?)?;
     let sha256 = graph_sha256(&graph);
-    let name = name_of(what);
-    let mut header = GraphHeader::named(&name);
+    let mut header = passed_header(GraphHeader::named(name_of(what)), &passes);
     header.title = format!("{}, seed {}", family(params.family()).map_err(|error| anyhow!(error))?.summary, args.seed);
     header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
     header.provenance.insert("sha256".to_owned(), sha256.clone().into());
@@ -314,8 +332,9 @@ fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, for
     header.provenance.insert(PARAMETERS.to_owned(), table.into());
     write(out, &header, &graph)?;
     let (nodes, edges) = (graph.op_count() as u64, graph.edge_count() as u64);
-    let words = format!(": {nodes} ops, {edges} edges\nSHA-256 {sha256}");
-    let answer = answer(args, out);
+    let did: String = lines.iter().map(|line| format!("\n{line}")).collect();
+    let words = format!(": {nodes} ops, {edges} edges{did}\nSHA-256 {sha256}");
+    let answer = Answer { passes: lines, ..answer(args, out) };
     Answer { nodes: Some(nodes), edges: Some(edges), sha256: Some(sha256), ..answer }.print(form, &words)
 }
 
@@ -429,6 +448,10 @@ fn check_family(
         Described::Dataflow(params) => params.generate(seed).with_context(|| folder.display().to_string())?,
         Described::Undirected(_) => return Err(fault("they are those of an undirected graph".to_owned())),
     };
+    let passes = header.provenance.get(PASSES).and_then(toml::Value::as_str).unwrap_or_default();
+    let passes: Passes =
+        passes.parse().map_err(|error| anyhow!("{}: provenance.{PASSES}: {error}", folder.display()))?;
+    let made = passes.apply(made).with_context(|| folder.display().to_string())?.graph;
     if graph_sha256(&made) != graph_sha256(graph) {
         bail!(
             "{}: the graph is not the one that its parameters make: make it again, or use the version that made it",

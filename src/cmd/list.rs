@@ -13,7 +13,9 @@ use placebench::base::significant::bytes_text;
 use placebench::base::{Listed, nearest};
 use placebench::datasets::catalogue::{self, CatalogueEntry};
 use placebench::datasets::format::{FormatError, listing};
-use placebench::generator::{COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
+use placebench::generator::{
+    COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, PASSES, PassEntry, cluster_preset, presets,
+};
 use placebench::harness::collection::COLLECTIONS;
 use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
@@ -38,7 +40,7 @@ pub(crate) struct Args {
     name: Option<String>,
 
     /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md, generators as that of
-    /// docs/GENERATORS.md, or columns as that of docs/FORMATS.md
+    /// docs/GENERATORS.md, passes as that of docs/PASSES.md, or columns as that of docs/FORMATS.md
     #[arg(long, requires = "what", conflicts_with = "json")]
     markdown: bool,
 }
@@ -51,6 +53,8 @@ enum What {
     Generators,
     /// Presets of families of graphs.
     Presets,
+    /// Passes that change graphs, with their parameters.
+    Passes,
     /// Presets of the cluster generator.
     Clusters,
     /// Placers with their parameters.
@@ -184,6 +188,7 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
         }
         What::Graphs => catalogue::entries().iter().map(graph).collect::<Result<_, _>>()?,
         What::Generators => FAMILIES.iter().map(family).collect(),
+        What::Passes => PASSES.iter().map(pass).collect(),
         What::Presets => presets().into_iter().map(|preset| Item::new(preset.name, preset.summary)).collect(),
         What::Clusters => {
             let presets = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
@@ -226,6 +231,12 @@ fn family(entry: &FamilyEntry) -> Item {
     Item { details: entry.params().into_iter().map(detail).collect(), ..head }
 }
 
+/// A pass with its parameters.
+fn pass(entry: &PassEntry) -> Item {
+    let head = Item::new(entry.name, format!("{} ({})", entry.summary, entry.source));
+    Item { details: entry.params().into_iter().map(detail).collect(), ..head }
+}
+
 /// An algorithm with its parameters, and what is to be known of its fairness.
 fn algorithm<T: ?Sized>(entry: &RegistryEntry<T>) -> Item {
     let params = entry.params().into_iter().map(detail);
@@ -261,8 +272,9 @@ fn markdown(what: What) -> anyhow::Result<String> {
         What::Partitioners => ("partitioner", PARTITIONERS.iter().map(markdown_row).collect()),
         What::Schedulers => ("scheduler", SCHEDULERS.iter().map(markdown_row).collect()),
         What::Generators => ("family", FAMILIES.iter().map(family_row).collect()),
+        What::Passes => ("pass", PASSES.iter().map(pass_row).collect()),
         What::Columns => return Ok(format!("{}\n{}", ColumnInfo::markdown(), Metric::markdown())),
-        _ => bail!("--markdown is for placers, partitioners, schedulers, generators and columns"),
+        _ => bail!("--markdown is for placers, partitioners, schedulers, generators, passes and columns"),
     };
     Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))
 }
@@ -274,6 +286,13 @@ fn family_row(entry: &FamilyEntry) -> String {
     let own: Vec<String> = own.map(|param| format!("`{}={}`", param.name, param.default)).collect();
     let name = if entry.is_undirected { format!("{} (undirected)", entry.name) } else { entry.name.to_owned() };
     format!("| {name} | {} | {} | {} |\n", entry.summary, entry.source, own.join(", "))
+}
+
+/// A row of a pass.
+fn pass_row(entry: &PassEntry) -> String {
+    let params: Vec<String> =
+        entry.params().iter().map(|param| format!("`{}={}`", param.name, param.default)).collect();
+    format!("| {} | {} | {} | {} |\n", entry.name, entry.summary, entry.source, params.join(", "))
 }
 
 /// The placers, with what is taken for granted and the laws of fairness that are not kept.

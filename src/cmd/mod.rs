@@ -14,6 +14,7 @@ mod inspect;
 mod launcher;
 mod list;
 mod partition;
+mod passes;
 mod place;
 mod rank;
 mod report;

@@ -26,6 +26,7 @@ use serde::Serialize;
 
 use super::csv::CsvArgs;
 use super::figure::Format;
+use super::passes::PassArgs;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, check_outputs, check_table, complain, shown};
 use asked::Asked;
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     cluster: String,
 
     /// Takes graph, cluster and placer by their names in this run folder's suite, made as the run made them.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["placer_command", "devices", "kinds", "memory"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["placer_command", "devices", "kinds", "memory", "steps"])]
     run: Option<PathBuf>,
 
     /// The placer, as `name` or `name(parameter=value)`.
@@ -81,6 +82,9 @@ pub(crate) struct Args {
     /// --run what the suite says.
     #[arg(long, value_name = "OBJECTIVE", conflicts_with = "run")]
     objective: Option<Goal>,
+
+    #[command(flatten)]
+    passes: PassArgs,
 
     /// Seed of presets and of random placers.
     #[arg(long, default_value_t = 0)]
@@ -170,6 +174,9 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     }
     let limit = time_limit(args, executing.executor)?;
     let (asked, problem) = Asked::of(args)?;
+    for line in &problem.notes {
+        complain(&format!("note: {line}"));
+    }
     if let Some(note) = problem.note() {
         complain(&format!("note: {note}"));
     }

@@ -2,8 +2,10 @@
 
 use placebench_datasets::{GraphError, OpId};
 
-use super::maker::{Maker, Output, share};
+use super::maker::Maker;
 use super::params::{Compression, Mixing, Sync, VALUE_BYTES, partner};
+use crate::exchange::{Members, Sum, share};
+use crate::sketch::Output;
 
 /// What is exchanged at once: a layer, or the whole model.
 pub(super) struct Bucket {
@@ -35,94 +37,47 @@ impl Maker<'_> {
             return Ok(bucket.gradients.iter().map(|&gradient| vec![gradient]).collect());
         }
         match self.params.sync {
-            Sync::ParameterServer => self.by_servers(bucket),
-            Sync::RingAllReduce => self.on_a_ring(bucket),
-            Sync::RecursiveDoubling => self.by_recursive_doubling(bucket),
+            // Servers send the new weights, which are not compressed.
+            Sync::ParameterServer => {
+                let (first, servers) = (self.workers, self.params.servers as usize);
+                self.sum(bucket, |sum, maker| sum.by_servers(maker, first, servers))
+            }
+            Sync::RingAllReduce => self.sum(bucket, |sum, maker| sum.on_a_ring(maker)),
+            Sync::RecursiveDoubling => self.sum(bucket, |sum, maker| sum.by_recursive_doubling(maker)),
             Sync::Gossip => self.by_gossip(bucket),
             Sync::Asynchronous => self.each_by_servers(bucket, None),
             Sync::StaleSynchronous => self.each_by_servers(bucket, Some(self.params.staleness)),
         }
     }
 
-    /// The op of each member that makes messages of its gradient: output 0 is the gradient for local use, the others
-    /// are what `messages` says in values.
+    /// Adds the ops of a sum over the members of a bucket.
+    fn sum<T>(
+        &mut self,
+        bucket: &Bucket,
+        add: impl FnOnce(&Sum<'_>, &mut Self) -> Result<T, GraphError>,
+    ) -> Result<T, GraphError> {
+        let params = self.params;
+        let sum = Sum {
+            name: bucket.op(""),
+            values: bucket.values,
+            members: &bucket.members,
+            tensors: &bucket.gradients,
+            bytes: &|values| values * VALUE_BYTES,
+            message: &|values| params.message_bytes(values),
+            // Compression reads every value.
+            pack_ops: if params.compression == Compression::None { 0.0 } else { bucket.values as f64 },
+            add_ops: &|values| params.reduce_ops * values as f64,
+        };
+        add(&sum, self)
+    }
+
+    /// The op of each member that makes messages of its gradient.
     fn pack(&mut self, bucket: &Bucket, messages: impl Fn(usize) -> Vec<u64>) -> Result<Vec<OpId>, GraphError> {
-        // Compression reads every value.
-        let cost = if self.params.compression == Compression::None { 0.0 } else { bucket.values as f64 };
-        let name = bucket.op("pack");
-        (bucket.members.iter().zip(&bucket.gradients).enumerate())
-            .map(|(member, (&worker, &gradient))| {
-                let mut outputs = vec![bucket.values * VALUE_BYTES];
-                outputs.extend(messages(member).into_iter().map(|values| self.params.message_bytes(values)));
-                self.add(worker, &name, "Pack", cost, &outputs, &[gradient])
-            })
-            .collect()
+        self.sum(bucket, |sum, maker| sum.pack(maker, messages))
     }
 
     fn reduce_cost(&self, values: u64) -> f64 {
         self.params.reduce_ops * values as f64
-    }
-
-    /// Chunk c starts at worker c and goes round the ring: P − 1 hops add to it, P − 1 hops pass the sum on.
-    fn on_a_ring(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
-        let workers = bucket.members.len();
-        let chunk = |number: usize| share(bucket.values, number, workers);
-        let packs = self.pack(bucket, |worker| vec![chunk(worker)])?;
-        // Where each chunk is now.
-        let mut at: Vec<Output> = packs.iter().map(|&pack| (pack, 1)).collect();
-        let mut results: Vec<Vec<Output>> = packs.iter().map(|&pack| vec![(pack, 0)]).collect();
-        for hop in 0..2 * (workers - 1) {
-            let adds = hop + 1 < workers;
-            for worker in 0..workers {
-                let number = (worker + 2 * workers - hop - 1) % workers;
-                let bytes = [self.params.message_bytes(chunk(number))];
-                let op = if adds {
-                    let name = bucket.op(&format!("reduce_{hop}"));
-                    let inputs = [at[number], (packs[worker], 0)];
-                    self.add(bucket.members[worker], &name, "Reduce", self.reduce_cost(chunk(number)), &bytes, &inputs)?
-                } else {
-                    let name = bucket.op(&format!("gather_{}", hop + 1 - workers));
-                    self.add(bucket.members[worker], &name, "Gather", 0.0, &bytes, &[at[number]])?
-                };
-                at[number] = (op, 0);
-                if hop + 2 >= workers {
-                    results[worker].push((op, 0));
-                }
-            }
-        }
-        Ok(results)
-    }
-
-    /// MPICH's order: the first 2 · (P − 2^k) workers pair up, the odd ones of them and all others take part in k
-    /// rounds.
-    fn by_recursive_doubling(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
-        let workers = bucket.members.len();
-        let rounds = workers.ilog2();
-        let extra = workers - (1 << rounds);
-        let bytes = [self.params.message_bytes(bucket.values)];
-        let cost = self.reduce_cost(bucket.values);
-        let packs = self.pack(bucket, |_| vec![bucket.values])?;
-        let mut sum: Vec<Output> = packs.iter().map(|&pack| (pack, 1)).collect();
-        for pair in 0..extra {
-            let (even, odd) = (2 * pair, 2 * pair + 1);
-            let inputs = [(packs[odd], 0), sum[even]];
-            let place = bucket.members[odd];
-            sum[odd] = (self.add(place, &bucket.op("fold"), "Reduce", cost, &bytes, &inputs)?, 0);
-        }
-        let worker_of = |member: usize| if member < extra { 2 * member + 1 } else { member + extra };
-        for round in 0..rounds {
-            let before = sum.clone();
-            for member in 0..1usize << rounds {
-                let (worker, partner) = (worker_of(member), worker_of(member ^ (1 << round)));
-                let name = bucket.op(&format!("reduce_{round}"));
-                let inputs = [before[worker], before[partner]];
-                sum[worker] = (self.add(bucket.members[worker], &name, "Reduce", cost, &bytes, &inputs)?, 0);
-            }
-        }
-        for pair in 0..extra {
-            sum[2 * pair] = sum[2 * pair + 1];
-        }
-        Ok(sum.into_iter().map(|sum| vec![sum]).collect())
     }
 
     /// Each member gets the gradients of those that have a weight in its row of the mixing matrix. With partners at a distance
@@ -159,25 +114,6 @@ impl Maker<'_> {
             (None, Mixing::Ring) => others.min(2),
             (None, Mixing::Partners) => 2,
         }
-    }
-
-    /// Each server adds its share of all gradients and sends the new weights, which are not compressed.
-    fn by_servers(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
-        let servers = self.params.servers as usize;
-        let values: Vec<u64> = (0..servers).map(|server| share(bucket.values, server, servers)).collect();
-        let packs = self.pack(bucket, |_| values.clone())?;
-        let mut results = vec![Vec::with_capacity(servers); bucket.members.len()];
-        for (server, &values) in values.iter().enumerate() {
-            let inputs: Vec<Output> = packs.iter().map(|&pack| (pack, server + 1)).collect();
-            let cost = self.reduce_cost(values) * bucket.members.len() as f64;
-            let name = bucket.op("aggregate");
-            let place = self.workers + server;
-            let sum = self.add(place, &name, "Aggregate", cost, &[values * VALUE_BYTES], &inputs)?;
-            for result in &mut results {
-                result.push((sum, 0));
-            }
-        }
-        Ok(results)
     }
 
     /// Each server adds its share of a gradient when it comes and sends the weights back. With a staleness s it answers a

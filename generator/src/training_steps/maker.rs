@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use placebench_datasets::{GraphBuilder, GraphError, OpId, OpSpec};
 
 use super::params::{TrainingParams, VALUE_BYTES};
-
-/// An output of an op.
-pub(super) type Output = (OpId, usize);
+use crate::exchange::{Members, share};
+use crate::sketch::Output;
 
 /// Builds the graph; a place is a worker, or a server by its number after the workers.
 pub(super) struct Maker<'p> {
@@ -37,9 +36,11 @@ impl<'p> Maker<'p> {
             builder: GraphBuilder::default(),
         }
     }
+}
 
-    /// Adds an op at a place. All ops of a place are colocated.
-    pub(super) fn add(
+impl Members for Maker<'_> {
+    /// All ops of a place are colocated.
+    fn add(
         &mut self,
         place: usize,
         name: &str,
@@ -78,25 +79,4 @@ fn values(params: &TrainingParams) -> Vec<u64> {
     let layers = params.model_layers();
     let part = |part: usize| layers.iter().map(|layer| share(layer.values, part, split)).sum();
     (0..params.worker_count() as usize).map(|worker| part(worker % split)).collect()
-}
-
-/// The size of part number `part` if `values` are divided into `parts` parts whose sizes differ by at most 1.
-pub(super) fn share(values: u64, part: usize, parts: usize) -> u64 {
-    let (part, parts) = (part as u64, parts as u64);
-    // Values are at most 2^40 and parts at most 2^14.
-    (part + 1) * values / parts - part * values / parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_add_up_and_differ_by_one_at_most() {
-        for (values, parts) in [(10, 3), (545_098, 210), (2, 5), (0, 4)] {
-            let all: Vec<u64> = (0..parts).map(|part| share(values, part, parts)).collect();
-            assert_eq!(all.iter().sum::<u64>(), values);
-            assert!(all.iter().max().unwrap() - all.iter().min().unwrap() <= 1);
-        }
-    }
 }

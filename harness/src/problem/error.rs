@@ -1,8 +1,9 @@
 //! Why there is no such problem.
 
+use placebench_base::spec::SpecError;
 use placebench_datasets::format::FormatError;
 use placebench_datasets::{ClusterError, GraphError, InstanceError, catalogue};
-use placebench_generator::GeneratorError;
+use placebench_generator::{GeneratorError, PassError};
 
 /// Why a graph, a cluster or an instance of both cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,17 @@ pub enum ProblemError {
         wanted: f64,
         /// Why, and what to do.
         reason: String,
+    },
+    /// There is no such pass.
+    #[error(transparent)]
+    Passes(SpecError),
+    /// A pass refuses the graph.
+    #[error("graph '{graph}': {error}")]
+    Pass {
+        /// The graph.
+        graph: String,
+        /// Why.
+        error: PassError,
     },
     /// The entry names no source; a suite that was parsed always does.
     #[error("graph '{graph}' has none of catalogue, file, preset, leveled, training_steps")]

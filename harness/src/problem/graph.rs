@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use placebench_base::nearest;
 use placebench_datasets::format::{self, GraphHeader, Units};
 use placebench_datasets::{DataflowGraph, Kinds, catalogue};
-use placebench_generator::{Costs, GraphParams, KindProbabilities, LeveledParams, TrainingParams, redraw_costs};
+use placebench_generator::{
+    Chained, Costs, GraphParams, KindProbabilities, LeveledParams, Passes, TrainingParams, redraw_costs,
+};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +40,10 @@ pub struct GraphEntry {
     /// the cell's cluster is a worker, except for the servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training_steps: Option<TrainingParams>,
+    /// Passes that change the graph, one after another, when its costs are drawn: `["prune", "microbatch(8)"]`. Its name in
+    /// tables tells them.
+    #[serde(default, skip_serializing_if = "Passes::is_empty")]
+    pub passes: Passes,
     /// Draws new costs for the graph's structure.
     #[serde(default)]
     pub costs: Option<DrawnCosts>,
@@ -73,11 +79,22 @@ fn renamed_to_costs<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
 }
 
 impl GraphEntry {
-    /// The graph that a person names: a catalogue name first, then a preset, then a path.
+    /// The graph that a person names: a catalogue name first, then a preset, then a path; and any of them with passes, as in
+    /// `convnet+prune+microbatch(8)`.
     ///
     /// # Errors
-    /// If there is none, with the nearest name that there is.
+    /// If there is none, with the nearest name that there is; if there is no such pass.
     pub fn named(text: &str) -> Result<Self, ProblemError> {
+        match text.split_once('+') {
+            Some((graph, passes)) if !is_there(Path::new(text)) => {
+                let passes = passes.parse().map_err(ProblemError::Passes)?;
+                Ok(Self { passes, ..Self::without_passes(graph)? })
+            }
+            _ => Self::without_passes(text),
+        }
+    }
+
+    fn without_passes(text: &str) -> Result<Self, ProblemError> {
         let named = Self { name: Some(text.to_owned()), ..Self::default() };
         if catalogue::entries().iter().any(|entry| entry.name == text) {
             Ok(Self { catalogue: Some(text.to_owned()), ..named })
@@ -92,8 +109,22 @@ impl GraphEntry {
         }
     }
 
-    /// The name in tables.
+    /// The graph with more passes behind its own.
+    #[must_use]
+    pub fn with(self, passes: &Passes) -> Self {
+        Self { passes: self.passes.then(passes), ..self }
+    }
+
+    /// The name in tables: that of the graph and its passes, as in `convnet+prune`. What a pass makes is another graph.
     pub fn label(&self) -> String {
+        match self.passes.is_empty() {
+            true => self.base(),
+            false => format!("{}+{}", self.base(), self.passes),
+        }
+    }
+
+    /// The name of the graph without its passes.
+    pub fn base(&self) -> String {
         self.name
             .clone()
             .or_else(|| self.catalogue.clone())
@@ -121,13 +152,29 @@ impl GraphEntry {
     /// # Errors
     /// If it does not exist, cannot be read, or its parameters make no sense.
     pub fn load(&self, seed: u64) -> Result<(GraphHeader, DataflowGraph), ProblemError> {
+        self.passed(seed).map(|(header, chained)| (header, chained.graph))
+    }
+
+    /// The graph for a seed, with its header, with what its passes did, and with where its ops come from.
+    ///
+    /// # Errors
+    /// As [`GraphEntry::load`].
+    pub fn passed(&self, seed: u64) -> Result<(GraphHeader, Chained), ProblemError> {
+        let (header, graph) = self.made(seed)?;
+        let header = passed_header(header, &self.passes);
+        let chained = self.passes.apply(graph);
+        Ok((header, chained.map_err(|error| ProblemError::Pass { graph: self.base(), error })?))
+    }
+
+    /// The graph before its passes.
+    fn made(&self, seed: u64) -> Result<(GraphHeader, DataflowGraph), ProblemError> {
         let (mut header, graph) = if let Some(name) = &self.catalogue {
             catalogue::load(name)?
         } else if let Some(path) = &self.file {
             format::read_graph(path)?
         } else {
             let params = self.params()?.ok_or_else(|| ProblemError::NoSource { graph: self.label() })?;
-            (GraphHeader::named(self.label()), params.generate(seed)?)
+            (GraphHeader::named(self.base()), params.generate(seed)?)
         };
         header.kinds = self.said_kinds().unwrap_or(header.kinds);
         if self.costs.is_some() {
@@ -180,11 +227,30 @@ impl GraphEntry {
         Ok(match self.params()? {
             Some(GraphParams::TrainingSteps(params)) => {
                 let training_steps = Some(params.for_devices(devices));
-                Self { name: Some(self.label()), preset: None, training_steps, ..self.clone() }
+                Self { name: Some(self.base()), preset: None, training_steps, ..self.clone() }
             }
             _ => self.clone(),
         })
     }
+}
+
+/// The entry of a header that names the passes that changed the graph.
+const PASSES: &str = "passes";
+
+/// The header of a graph that passes have changed: its name and its provenance tell them.
+pub fn passed_header(mut header: GraphHeader, passes: &Passes) -> GraphHeader {
+    if !passes.is_empty() {
+        let all = passes_of(&header).then(passes);
+        header.name = format!("{}+{passes}", header.name);
+        header.provenance.insert(PASSES.to_owned(), all.to_string().into());
+    }
+    header
+}
+
+/// The passes that changed the graph of a header.
+pub(super) fn passes_of(header: &GraphHeader) -> Passes {
+    let text = header.provenance.get(PASSES).and_then(toml::Value::as_str).unwrap_or_default();
+    text.parse().unwrap_or_default()
 }
 
 /// The parameters of a graph preset.

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use placebench_datasets::{
     Cluster, DataflowGraph, DeviceId, Instance, KindSet, MeasuredTimes, MemoryRule, OpId, Roofline, format::GraphHeader,
 };
+use placebench_generator::Passes;
 
 pub use ccr::scale_to_ccr;
 pub use cluster::{AddedOverheads, ClusterEntry};
 pub use error::ProblemError;
-pub use graph::{DrawnCosts, GraphEntry};
+pub use graph::{DrawnCosts, GraphEntry, passed_header};
 pub use placebench_datasets::Kinds;
 
 /// An instance, made of names and rules.
@@ -25,6 +26,10 @@ pub struct Problem {
     pub instance: Instance,
     /// Which kinds of devices ops may run on.
     pub kinds: Kinds,
+    /// The passes that changed the graph, as its header says.
+    pub passes: Passes,
+    /// One line of what each of them did, if that was now.
+    pub notes: Vec<String>,
 }
 
 impl Problem {
@@ -38,15 +43,16 @@ impl Problem {
     /// That of reading or generating the graph.
     pub fn new(graph: &GraphEntry, entry: &ClusterEntry, seed: u64) -> Result<Self, ProblemError> {
         let cluster = entry.load(seed)?;
-        let (header, loaded) = graph.for_devices(cluster.device_count())?.load(seed)?;
+        let (header, passed) = graph.for_devices(cluster.device_count())?.passed(seed)?;
         let kinds = entry.kinds.unwrap_or(header.kinds);
         // Before the ratio, which counts an op's time on the devices that it may run on.
-        let loaded = kinds.narrow(loaded, &cluster)?;
+        let loaded = kinds.narrow(passed.graph, &cluster)?;
         let loaded = match graph.ccr {
             None => loaded,
             Some(ccr) => scale_to_ccr(&loaded, &cluster, ccr, &graph.label())?,
         };
-        Self::joined(&header, Arc::new(loaded), cluster, kinds, entry.memory)
+        let joined = Self::joined(&header, Arc::new(loaded), cluster, kinds, entry.memory)?;
+        Ok(Self { notes: passed.lines, ..joined })
     }
 
     /// A graph on a cluster that are there already, with memory as said, and with kinds as said, or else as the header does.
@@ -83,7 +89,7 @@ impl Problem {
         }
         let time_unit = time_unit(header, &graph, &cluster).to_owned();
         let instance = Instance::with_memory_rule(graph, cluster, memory)?.with_time_unit(&time_unit);
-        Ok(Self { instance, kinds })
+        Ok(Self { instance, kinds, passes: graph::passes_of(header), notes: Vec::new() })
     }
 
     /// What a person should know who relies on the times of ops: devices of a class that the graph has no measured times for,

@@ -89,6 +89,7 @@ impl CellRequest<'_> {
             placer_spec: self.spec.filter(|&spec| spec != placer).map(str::to_owned),
             suite,
             graph,
+            passes: (!self.graph.passes.is_empty()).then(|| self.graph.passes.to_string()),
             cluster,
             kinds,
             memory: Some(self.memory.name().to_owned()),

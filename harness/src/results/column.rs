@@ -14,6 +14,8 @@ pub enum Column {
     Suite,
     /// The graph.
     Graph,
+    /// The passes that changed the graph.
+    Passes,
     /// The cluster.
     Cluster,
     /// The placer, without its parameters and without a name for print.
@@ -40,9 +42,10 @@ pub enum Column {
 
 impl Column {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Suite,
         Self::Graph,
+        Self::Passes,
         Self::Cluster,
         Self::Kinds,
         Self::Placer,
@@ -61,6 +64,7 @@ impl Column {
         match self {
             Self::Suite => "suite",
             Self::Graph => "graph",
+            Self::Passes => "passes",
             Self::Cluster => "cluster",
             Self::Kinds => "kinds",
             Self::Placer => "placer",

@@ -113,6 +113,9 @@ macro_rules! columns {
             suite: String = Text, "suite";
             /// Name of the graph in the suite.
             graph: String = Text, "graph";
+            /// The passes that changed the graph, which are part of its name, in their order and joined by `+`; else empty.
+            #[serde(default)]
+            passes: Option<String> = Text, "passes";
             /// Name of the cluster in the suite.
             cluster: String = Text, "cluster";
             /// Number of devices of the cluster.

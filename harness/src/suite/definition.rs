@@ -7,6 +7,7 @@ use placebench_algorithms::period::Goal;
 use placebench_algorithms::{Spec, registry};
 use placebench_base::{TomlFault, check_file, io_reason, parse_toml};
 use placebench_datasets::Kinds;
+use placebench_generator::Passes;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -72,6 +73,10 @@ pub struct Suite {
     /// How executors that measure run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub execute: ExecuteSettings,
+    /// Passes that change the graphs behind the graphs' own: `["prune", "fuse"]`, or several such lists, `[[], ["prune"]]`, each
+    /// of which makes a graph of its own of every graph. Empty in a suite that was read: [`Suite::graphs`] has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_list_or_several")]
+    pub passes: Vec<Passes>,
     /// The graphs.
     #[serde(rename = "graph")]
     pub graphs: Vec<GraphEntry>,
@@ -139,6 +144,30 @@ fn names_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String
     }
 
     deserializer.deserialize_any(NamesOrAll)
+}
+
+/// A list of passes, or a list of such lists.
+fn one_list_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Passes>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Item {
+        Pass(String),
+        List(Vec<String>),
+    }
+    let items = Vec::<Item>::deserialize(deserializer)?;
+    let (mut one, mut several) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            Item::Pass(pass) => one.push(pass),
+            Item::List(list) => several.push(list),
+        }
+    }
+    match (one.is_empty(), several.is_empty()) {
+        (false, false) => return Err(de::Error::custom("give passes, or lists of passes, not both in one list")),
+        (false, true) => several.push(one),
+        (true, _) => {}
+    }
+    several.into_iter().map(|list| Passes::new(list).map_err(de::Error::custom)).collect()
 }
 
 /// Why a suite is refused.
@@ -244,8 +273,22 @@ impl Suite {
             item: "except".to_owned(),
             reason,
         })?;
+        suite.pass_graphs();
         suite.check(path)?;
         Ok(suite)
+    }
+
+    /// Puts a graph for each list of passes in the place of each graph.
+    fn pass_graphs(&mut self) {
+        let lists = std::mem::take(&mut self.passes);
+        if lists.is_empty() {
+            return;
+        }
+        let passed = |graph: GraphEntry| {
+            let with = |list: &Passes| GraphEntry { passes: graph.passes.then(list), ..graph.clone() };
+            lists.iter().map(with).collect::<Vec<_>>()
+        };
+        self.graphs = std::mem::take(&mut self.graphs).into_iter().flat_map(passed).collect();
     }
 
     /// Puts names in the place of `"all"`, without those in `except`.

@@ -84,7 +84,13 @@ fn graph_alone(entry: &GraphEntry, suite: &Suite) -> Option<String> {
         return None;
     }
     let file = || entry.file.as_ref()?.to_str().map(str::to_owned);
-    entry.catalogue.clone().or_else(|| entry.preset.clone()).or_else(file).map(|name| quoted(&name) + &kinds)
+    let passes = if entry.passes.is_empty() { String::new() } else { format!("+{}", entry.passes) };
+    entry
+        .catalogue
+        .clone()
+        .or_else(|| entry.preset.clone())
+        .or_else(file)
+        .map(|name| quoted(&(name + &passes)) + &kinds)
 }
 
 fn cluster_alone(entry: &ClusterEntry) -> Option<String> {

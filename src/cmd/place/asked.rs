@@ -56,7 +56,7 @@ impl Asked {
             memory: args.memory.unwrap_or_default(),
             ..ClusterEntry::named(&args.cluster)?
         };
-        let graph = GraphEntry::named(&args.graph)?;
+        let graph = GraphEntry::named(&args.graph)?.with(&args.passes.passes()?);
         let problem = Problem::new(&graph, &cluster, args.seed)?;
         Ok((Self { graph, placer, scheduler, goal: args.objective.unwrap_or_default() }, problem))
     }
@@ -91,7 +91,7 @@ impl Asked {
         CellRequest {
             key: CellKey {
                 suite: String::new(),
-                graph: args.graph.clone(),
+                graph: graph.label(),
                 cluster: args.cluster.clone(),
                 kinds: problem.kinds,
                 network: args.network.name().to_owned(),

@@ -1,0 +1,207 @@
+//! Exchanges of tensors between members, message by message: what they move and what they add, whoever adds the ops.
+
+use placebench_datasets::{GraphError, OpId};
+
+use crate::sketch::Output;
+
+/// Adds the ops of an exchange to a graph.
+pub(crate) trait Members {
+    /// Adds an op at a member: a worker, or a server by its number after the workers.
+    ///
+    /// # Errors
+    /// If an input does not exist.
+    fn add(
+        &mut self,
+        member: usize,
+        name: &str,
+        op_type: &str,
+        ops: f64,
+        outputs: &[u64],
+        inputs: &[Output],
+    ) -> Result<OpId, GraphError>;
+}
+
+/// A sum of one tensor of each member.
+pub(crate) struct Sum<'a> {
+    /// What the names of its ops begin with.
+    pub(crate) name: String,
+    /// Size of the tensor, in values.
+    pub(crate) values: u64,
+    /// The members.
+    pub(crate) members: &'a [usize],
+    /// The tensor of each member.
+    pub(crate) tensors: &'a [Output],
+    /// Bytes of a tensor of so many values, as it is kept.
+    pub(crate) bytes: &'a dyn Fn(u64) -> u64,
+    /// Bytes of a message of so many values.
+    pub(crate) message: &'a dyn Fn(u64) -> u64,
+    /// Operations to make messages of all values.
+    pub(crate) pack_ops: f64,
+    /// Operations to add so many values.
+    pub(crate) add_ops: &'a dyn Fn(u64) -> f64,
+}
+
+impl Sum<'_> {
+    /// The op of each member that makes messages of its tensor: output 0 is the tensor for local use, the others are what
+    /// `messages` says in values.
+    pub(crate) fn pack(
+        &self,
+        to: &mut impl Members,
+        messages: impl Fn(usize) -> Vec<u64>,
+    ) -> Result<Vec<OpId>, GraphError> {
+        let name = format!("{}pack", self.name);
+        (self.members.iter().zip(self.tensors).enumerate())
+            .map(|(at, (&member, &tensor))| {
+                let mut outputs = vec![(self.bytes)(self.values)];
+                outputs.extend(messages(at).into_iter().map(self.message));
+                to.add(member, &name, "Pack", self.pack_ops, &outputs, &[tensor])
+            })
+            .collect()
+    }
+
+    /// All-reduce on a ring: chunk c starts at member c and goes round; P − 1 hops add to it, P − 1 hops pass the sum on. Returns for
+    /// each member the outputs that have the sum: its own tensor, which it has anyway, and the chunks.
+    ///
+    /// # Reference
+    /// P. Patarasuk, X. Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations. Journal of Parallel and
+    /// Distributed Computing 69(2), 2009, 117–124.
+    pub(crate) fn on_a_ring(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
+        let count = self.members.len();
+        let chunk = |number: usize| share(self.values, number, count);
+        let packs = self.pack(to, |member| vec![chunk(member)])?;
+        // Where each chunk is now.
+        let mut at: Vec<Output> = packs.iter().map(|&pack| (pack, 1)).collect();
+        let mut results: Vec<Vec<Output>> = packs.iter().map(|&pack| vec![(pack, 0)]).collect();
+        for hop in 0..2 * (count - 1) {
+            let adds = hop + 1 < count;
+            for member in 0..count {
+                let number = (member + 2 * count - hop - 1) % count;
+                let bytes = [(self.message)(chunk(number))];
+                let place = self.members[member];
+                let op = if adds {
+                    let name = format!("{}reduce_{hop}", self.name);
+                    let inputs = [at[number], (packs[member], 0)];
+                    to.add(place, &name, "Reduce", (self.add_ops)(chunk(number)), &bytes, &inputs)?
+                } else {
+                    let name = format!("{}gather_{}", self.name, hop + 1 - count);
+                    to.add(place, &name, "Gather", 0.0, &bytes, &[at[number]])?
+                };
+                at[number] = (op, 0);
+                if hop + 2 >= count {
+                    results[member].push((op, 0));
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    /// All-reduce by recursive doubling, in MPICH's order: the first 2 · (P − 2^k) members pair up, the odd ones of them and all
+    /// others take part in k rounds.
+    ///
+    /// # Reference
+    /// R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in MPICH. IJHPCA 19(1), 2005.
+    pub(crate) fn by_recursive_doubling(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
+        let count = self.members.len();
+        let rounds = count.ilog2();
+        let extra = count - (1 << rounds);
+        let bytes = [(self.message)(self.values)];
+        let cost = (self.add_ops)(self.values);
+        let packs = self.pack(to, |_| vec![self.values])?;
+        let mut sum: Vec<Output> = packs.iter().map(|&pack| (pack, 1)).collect();
+        for pair in 0..extra {
+            let (even, odd) = (2 * pair, 2 * pair + 1);
+            let inputs = [(packs[odd], 0), sum[even]];
+            let name = format!("{}fold", self.name);
+            sum[odd] = (to.add(self.members[odd], &name, "Reduce", cost, &bytes, &inputs)?, 0);
+        }
+        let member_of = |number: usize| if number < extra { 2 * number + 1 } else { number + extra };
+        for round in 0..rounds {
+            let before = sum.clone();
+            for number in 0..1usize << rounds {
+                let (member, partner) = (member_of(number), member_of(number ^ (1 << round)));
+                let name = format!("{}reduce_{round}", self.name);
+                let inputs = [before[member], before[partner]];
+                sum[member] = (to.add(self.members[member], &name, "Reduce", cost, &bytes, &inputs)?, 0);
+            }
+        }
+        for pair in 0..extra {
+            sum[2 * pair] = sum[2 * pair + 1];
+        }
+        Ok(sum.into_iter().map(|sum| vec![sum]).collect())
+    }
+
+    /// A binomial tree: in round r each member whose number is a multiple of 2^(r + 1) adds what the one 2^r after it has; then the
+    /// sum goes back the same way.
+    ///
+    /// # Reference
+    /// As [`Sum::by_recursive_doubling`], §4.1.
+    pub(crate) fn on_a_tree(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
+        let count = self.members.len();
+        let bytes = [(self.message)(self.values)];
+        let mut sum: Vec<Output> = self.pack(to, |_| vec![self.values])?.into_iter().map(|pack| (pack, 1)).collect();
+        let rounds = count.next_power_of_two().ilog2();
+        let pairs = |round: u32| {
+            let distance = 1usize << round;
+            (0..count)
+                .step_by(2 * distance)
+                .filter(move |low| low + distance < count)
+                .map(move |low| (low, low + distance))
+        };
+        for round in 0..rounds {
+            for (low, high) in pairs(round) {
+                let name = format!("{}reduce_{round}", self.name);
+                let inputs = [sum[low], sum[high]];
+                let cost = (self.add_ops)(self.values);
+                sum[low] = (to.add(self.members[low], &name, "Reduce", cost, &bytes, &inputs)?, 0);
+            }
+        }
+        for round in (0..rounds).rev() {
+            for (low, high) in pairs(round) {
+                let name = format!("{}gather_{round}", self.name);
+                sum[high] = (to.add(self.members[high], &name, "Gather", 0.0, &bytes, &[sum[low]])?, 0);
+            }
+        }
+        Ok(sum.into_iter().map(|sum| vec![sum]).collect())
+    }
+
+    /// Each server adds its share of all tensors, and every member gets the sums. Server s is the member `first + s`.
+    pub(crate) fn by_servers(
+        &self,
+        to: &mut impl Members,
+        first: usize,
+        servers: usize,
+    ) -> Result<Vec<Vec<Output>>, GraphError> {
+        let values: Vec<u64> = (0..servers).map(|server| share(self.values, server, servers)).collect();
+        let packs = self.pack(to, |_| values.clone())?;
+        let mut results = vec![Vec::with_capacity(servers); self.members.len()];
+        for (server, &values) in values.iter().enumerate() {
+            let inputs: Vec<Output> = packs.iter().map(|&pack| (pack, server + 1)).collect();
+            let cost = (self.add_ops)(values) * self.members.len() as f64;
+            let name = format!("{}aggregate", self.name);
+            let sum = to.add(first + server, &name, "Aggregate", cost, &[(self.bytes)(values)], &inputs)?;
+            results.iter_mut().for_each(|result| result.push((sum, 0)));
+        }
+        Ok(results)
+    }
+}
+
+/// The size of part number `part` if `values` are divided into `parts` parts whose sizes differ by at most 1.
+pub(crate) fn share(values: u64, part: usize, parts: usize) -> u64 {
+    let (part, parts, values) = (part as u128, parts as u128, u128::from(values));
+    // A part of a u64.
+    ((part + 1) * values / parts - part * values / parts) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_and_differ_by_one_at_most() {
+        for (values, parts) in [(10, 3), (545_098, 210), (2, 5), (0, 4)] {
+            let all: Vec<u64> = (0..parts).map(|part| share(values, part, parts)).collect();
+            assert_eq!(all.iter().sum::<u64>(), values);
+            assert!(all.iter().max().unwrap() - all.iter().min().unwrap() <= 1);
+        }
+    }
+}

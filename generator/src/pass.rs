@@ -1,0 +1,334 @@
+//! What a pass is: a graph in, another graph and where its ops come from out.
+
+use std::fmt;
+use std::str::FromStr;
+
+use placebench_base::params::{ParamSpec, Params};
+use placebench_base::spec::{Spec, SpecError};
+use placebench_base::{Listed, find};
+use placebench_datasets::{DataflowGraph, GraphError, OpId};
+use serde::{Deserialize, Serialize};
+
+use crate::passes::PASSES;
+
+/// What a pass leaves as it was: laws that tests hold each pass to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The sum of operations, and that of measured times, over all ops.
+    Work,
+    /// The bytes of every tensor that is still there.
+    Bytes,
+    /// What the fetched ops compute.
+    Results,
+}
+
+/// A pass over graphs. Public fields are its parameters.
+pub trait Pass: Sized + Send + Sync + 'static {
+    /// Unique name.
+    const NAME: &'static str;
+    /// One plain sentence.
+    const SUMMARY: &'static str;
+    /// Where it comes from: a short citation.
+    const SOURCE: &'static str;
+    /// What it leaves as it was.
+    const KEEPS: &'static [Kept];
+
+    /// Declares and reads all parameters, in the order in which they are to be listed. The first may be given without its name.
+    ///
+    /// # Errors
+    /// If a value is not what its parameter takes.
+    fn new(params: &mut Params) -> Result<Self, SpecError>;
+
+    /// Makes the new graph.
+    ///
+    /// # Errors
+    /// One line, if the graph is none that the pass is for.
+    fn apply(&self, graph: &DataflowGraph) -> Result<Passed, PassError>;
+}
+
+/// What a pass answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passed {
+    /// The new graph.
+    pub graph: DataflowGraph,
+    /// From which ops of the old graph each op of the new one comes.
+    pub origin: Origin,
+    /// One line of what was done.
+    pub line: String,
+}
+
+/// For each op of a new graph the ops of an old one that it comes from, ascending; none for an op that a pass added.
+///
+/// 4 bytes an op and 4 an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    offsets: Vec<u32>,
+    ops: Vec<OpId>,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { offsets: vec![0], ops: Vec::new() }
+    }
+}
+
+impl Origin {
+    /// Each op comes from itself.
+    pub fn same(op_count: usize) -> Self {
+        Self { offsets: (0..=op_count as u32).collect(), ops: (0..op_count).map(OpId::new).collect() }
+    }
+
+    /// Adds the entry of the next new op.
+    pub fn push(&mut self, old: impl IntoIterator<Item = OpId>) {
+        let begin = self.ops.len();
+        self.ops.extend(old);
+        self.ops[begin..].sort_unstable();
+        self.offsets.push(self.ops.len() as u32);
+    }
+
+    /// Number of new ops.
+    pub fn op_count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The old ops that a new op comes from.
+    pub fn of(&self, op: OpId) -> &[OpId] {
+        &self.ops[self.offsets[op.index()] as usize..self.offsets[op.index() + 1] as usize]
+    }
+
+    /// The origin of a second pass' graph in the graph before the first, whose own origin this is.
+    #[must_use]
+    pub fn then(&self, second: &Self) -> Self {
+        let mut whole = Self::default();
+        for op in (0..second.op_count()).map(OpId::new) {
+            let mut old: Vec<OpId> = second.of(op).iter().flat_map(|&middle| self.of(middle)).copied().collect();
+            old.sort_unstable();
+            old.dedup();
+            whole.push(old);
+        }
+        whole
+    }
+}
+
+/// Why a pass does not change a graph.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PassError {
+    /// The graph is none that it is for.
+    #[error("pass '{pass}': {reason}")]
+    Refused {
+        /// The pass.
+        pass: &'static str,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The new graph is refused.
+    #[error("pass '{pass}': {source}")]
+    Graph {
+        /// The pass.
+        pass: &'static str,
+        /// Why.
+        source: GraphError,
+    },
+}
+
+impl PassError {
+    /// A refusal of a pass.
+    pub fn refused<P: Pass>(reason: impl Into<String>) -> Self {
+        Self::Refused { pass: P::NAME, reason: reason.into() }
+    }
+}
+
+type Apply = dyn Fn(&DataflowGraph) -> Result<Passed, PassError> + Send + Sync;
+type Read = dyn Fn(&mut Params) -> Result<Box<Apply>, SpecError> + Send + Sync;
+
+/// A line of the table of passes.
+pub struct PassEntry {
+    /// Unique name.
+    pub name: &'static str,
+    /// One plain sentence.
+    pub summary: &'static str,
+    /// Where it comes from: a short citation.
+    pub source: &'static str,
+    /// What it leaves as it was.
+    pub keeps: &'static [Kept],
+    read: Box<Read>,
+}
+
+impl Listed for PassEntry {
+    const WHAT: &'static str = "pass";
+    const LIST: &'static str = "passes";
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn summary(&self) -> &str {
+        self.summary
+    }
+}
+
+impl PassEntry {
+    pub(crate) fn of<P: Pass>() -> Self {
+        let read = |params: &mut Params| -> Result<Box<Apply>, SpecError> {
+            let pass = P::new(params)?;
+            Ok(Box::new(move |graph| pass.apply(graph)))
+        };
+        Self { name: P::NAME, summary: P::SUMMARY, source: P::SOURCE, keeps: P::KEEPS, read: Box::new(read) }
+    }
+
+    /// The parameters with their defaults.
+    pub fn params(&self) -> Vec<ParamSpec> {
+        let mut params = Params::none();
+        // Defaults are never refused: a test reads every pass with them.
+        let _ = (self.read)(&mut params);
+        params.declared()
+    }
+}
+
+/// Passes that change a graph one after another: `prune`, then `microbatch(m=8)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Passes {
+    steps: Vec<Spec>,
+}
+
+impl Passes {
+    /// The passes of the texts, in their order.
+    ///
+    /// # Errors
+    /// If there is no such pass or parameter, or a value is not what its parameter takes.
+    pub fn new<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Self, SpecError> {
+        Ok(Self { steps: texts.into_iter().map(|text| step(text.as_ref())).collect::<Result<_, _>>()? })
+    }
+
+    /// These passes, then others.
+    #[must_use]
+    pub fn then(&self, others: &Self) -> Self {
+        Self { steps: self.steps.iter().chain(&others.steps).cloned().collect() }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The passes in their order, with the parameters that were given.
+    pub fn steps(&self) -> &[Spec] {
+        &self.steps
+    }
+
+    /// Changes a graph by one pass after another. Answers with the last graph, where its ops come from in the first, and a line
+    /// for each pass.
+    ///
+    /// # Errors
+    /// That of the first pass that refuses its graph.
+    pub fn apply(&self, graph: DataflowGraph) -> Result<Chained, PassError> {
+        let mut chained = Chained { origin: Origin::same(graph.op_count()), graph, lines: Vec::new() };
+        for step in &self.steps {
+            // Both were checked when the steps were read.
+            let Ok(entry) = find(PASSES.iter(), &step.name) else { continue };
+            let Ok(apply) = (entry.read)(&mut Params::of(step)) else { continue };
+            let passed = apply(&chained.graph)?;
+            let origin = chained.origin.then(&passed.origin);
+            chained = Chained { graph: passed.graph, origin, lines: chained.lines };
+            chained.lines.push(format!("{step}: {}", passed.line));
+        }
+        Ok(chained)
+    }
+}
+
+/// What passes answer that follow each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chained {
+    /// The graph of the last.
+    pub graph: DataflowGraph,
+    /// From which ops of the first graph each of its ops comes.
+    pub origin: Origin,
+    /// One line a pass.
+    pub lines: Vec<String>,
+}
+
+/// A pass with the parameters given, checked. The first parameter may go without its name: `microbatch(8)`.
+fn step(text: &str) -> Result<Spec, SpecError> {
+    let name = text.split_once('(').map_or(text, |(name, _)| name).trim();
+    let entry = find(PASSES.iter(), name)?;
+    let declared = entry.params();
+    let named = declared.first().and_then(|first| {
+        let (name, list) = text.split_once('(')?;
+        let value = list.split([',', ')']).next()?;
+        let is_bare = !value.trim().is_empty() && !value.contains('=');
+        is_bare.then(|| format!("{name}({}={list}", first.name))
+    });
+    let spec: Spec = named.as_deref().unwrap_or(text).parse()?;
+    spec.check_names(&declared)?;
+    // The values are checked by reading them.
+    (entry.read)(&mut Params::of(&spec)).map(|_| spec)
+}
+
+impl fmt::Display for Passes {
+    /// `prune+microbatch(m=8)`; nothing without passes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps: Vec<String> = self.steps.iter().map(Spec::to_string).collect();
+        f.pad(&steps.join("+"))
+    }
+}
+
+impl FromStr for Passes {
+    type Err = SpecError;
+
+    /// Reads what [`Passes`] prints.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        Self::new(text.split('+').filter(|step| !step.trim().is_empty()))
+    }
+}
+
+impl TryFrom<Vec<String>> for Passes {
+    type Error = SpecError;
+
+    fn try_from(texts: Vec<String>) -> Result<Self, SpecError> {
+        Self::new(texts)
+    }
+}
+
+impl From<Passes> for Vec<String> {
+    fn from(passes: Passes) -> Self {
+        passes.steps.iter().map(Spec::to_string).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_read_back_as_they_were_written_and_the_first_parameter_needs_no_name() {
+        let passes = Passes::new(["prune", "microbatch(8)"]).unwrap();
+        assert_eq!(passes.to_string(), "prune+microbatch(m=8)");
+        assert_eq!(passes.to_string().parse::<Passes>().unwrap(), passes);
+        assert_eq!(Passes::new([" microbatch( 8 )"]).unwrap().to_string(), "microbatch(m=8)");
+        assert!("".parse::<Passes>().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_pass_is_refused_with_what_there_is() {
+        let refused = |text: &str| Passes::new([text]).unwrap_err().to_string();
+        assert!(refused("prunne").contains("did you mean 'prune'?"), "{}", refused("prunne"));
+        assert!(refused("microbatch(n=8)").contains("has no parameter 'n'"), "{}", refused("microbatch(n=8)"));
+        assert!(refused("microbatch(0)").contains("'m' is '0'"), "{}", refused("microbatch(0)"));
+        assert!(refused("microbatch(8").contains("is no name with parameters"), "{}", refused("microbatch(8"));
+    }
+
+    #[test]
+    fn origins_of_passes_that_follow_each_other_are_joined() {
+        let mut first = Origin::default();
+        first.push([OpId(4), OpId(2)]);
+        first.push([OpId(3)]);
+        first.push([]);
+        let mut second = Origin::default();
+        second.push([OpId(0), OpId(1)]);
+        second.push([OpId(2)]);
+        let whole = first.then(&second);
+        assert_eq!(whole.of(OpId(0)), [OpId(2), OpId(3), OpId(4)]);
+        assert!(whole.of(OpId(1)).is_empty());
+    }
+}

@@ -1,0 +1,27 @@
+//! The passes, one file each; the table is [`PASSES`].
+
+mod additions;
+mod coarsen;
+mod contraction;
+mod fuse;
+mod microbatch;
+mod prune;
+mod recompute;
+mod replicate;
+mod training_step;
+
+use std::sync::LazyLock;
+
+use crate::pass::PassEntry;
+
+/// The passes, in the order in which tables list them.
+pub static PASSES: LazyLock<Vec<PassEntry>> = LazyLock::new(|| {
+    vec![
+        PassEntry::of::<prune::Prune>(),
+        PassEntry::of::<coarsen::Coarsen>(),
+        PassEntry::of::<fuse::Fuse>(),
+        PassEntry::of::<microbatch::Microbatch>(),
+        PassEntry::of::<replicate::Replicate>(),
+        PassEntry::of::<recompute::Recompute>(),
+    ]
+});

@@ -1,0 +1,269 @@
+//! The parts of a training step: what is done for each example, and what is done once.
+
+use std::collections::BTreeMap;
+
+use petgraph::algo::dominators::simple_fast;
+use petgraph::graph::{DiGraph, NodeIndex};
+use placebench_datasets::{DataflowGraph, GroupId, OpId};
+
+/// Op types of what stays from step to step: variables of TensorFlow and of the generated families, parameters and state of JAX.
+const STATES: [&str; 5] = ["Variable", "VariableV2", "VarHandleOp", "parameter", "state"];
+
+/// Op types through which examples come in: those of TensorFlow, of JAX and of the generated families.
+const INPUTS: [&str; 6] = ["Placeholder", "PlaceholderWithDefault", "IteratorGetNext", "IteratorV2", "input", "Input"];
+
+/// Op type by which the generated families name updates, since all ops of a worker are one group there.
+const UPDATE: &str = "Update";
+
+/// Which ops of a graph do what in a training step. An inference has no updates.
+///
+/// What takes inputs, directly or through other ops, is done *for each example*, up to the gradients of the weights. The gradient of
+/// a variable is the last op that every path of data from the inputs to the variable's updates goes through (the immediate
+/// dominator of the updates), or the one that it is a scaled or transposed copy of. What comes after gradients is done *once* in a step, as is all that takes no inputs.
+///
+/// # Complexity
+/// O((ops + edges) · log ops), most of it for dominators (Cooper, Harvey, Kennedy: A simple, fast dominance algorithm, 2001).
+pub(super) struct TrainingStep {
+    takes_inputs: Vec<bool>,
+    /// For each op that updates a variable, the number of the variable's group.
+    group_of_update: Vec<Option<usize>>,
+    /// Whether it is done for each example.
+    is_repeated: Vec<bool>,
+}
+
+impl TrainingStep {
+    pub(super) fn of(graph: &DataflowGraph) -> Self {
+        let takes_inputs = reached(graph, &inputs(graph), false);
+        let group_of_update = updates(graph, &takes_inputs);
+        let is_once = after_gradients(graph, &takes_inputs, &group_of_update);
+        let is_repeated = takes_inputs.iter().zip(&is_once).map(|(&takes, &once)| takes && !once).collect();
+        Self { takes_inputs, group_of_update, is_repeated }
+    }
+
+    /// Whether some op updates a variable.
+    pub(super) fn has_updates(&self) -> bool {
+        self.group_of_update.iter().any(Option::is_some)
+    }
+
+    /// Whether an op changes a variable in each step.
+    pub(super) fn is_update(&self, op: OpId) -> bool {
+        self.group_of_update[op.index()].is_some()
+    }
+
+    /// Whether data from the inputs reaches an op.
+    pub(super) fn takes_inputs(&self, op: OpId) -> bool {
+        self.takes_inputs[op.index()]
+    }
+
+    /// Whether an op is done for each example and the gradients of all variables depend on it that such ops take: no mean that is
+    /// kept of them.
+    ///
+    /// # Complexity
+    /// O(variables · (ops + edges)).
+    pub(super) fn forward(&self, graph: &DataflowGraph) -> Vec<bool> {
+        let is_trained = |group: usize| {
+            let members = graph.colocation().members(GroupId::new(group)).iter();
+            let values = members.filter(|&&op| !self.takes_inputs(op));
+            let mut takers = values.flat_map(|&op| graph.successors(op)).filter(|edge| edge.tensor.is_some());
+            takers.any(|edge| self.is_repeated(edge.op))
+        };
+        let updates = graph.op_ids().filter(|&op| self.takes_inputs(op));
+        let mut of_group: BTreeMap<usize, Vec<OpId>> = BTreeMap::new();
+        for op in updates {
+            self.group_of_update[op.index()].into_iter().for_each(|group| of_group.entry(group).or_default().push(op));
+        }
+        of_group.retain(|&group, _| is_trained(group));
+        let count = of_group.len();
+        let mut met = vec![0; graph.op_count()];
+        let mut seen = vec![0; graph.op_count()];
+        for (call, updates) in (1..).zip(of_group.into_values()) {
+            let before = behind(graph, updates, (&mut seen, call), |op| !self.takes_inputs(op));
+            before.into_iter().for_each(|op| met[op.index()] += 1);
+        }
+        graph.op_ids().map(|op| self.is_repeated(op) && met[op.index()] == count).collect()
+    }
+
+    /// Whether what an op does is done for each example.
+    pub(super) fn is_repeated(&self, op: OpId) -> bool {
+        self.is_repeated[op.index()]
+    }
+}
+
+/// Whether an op is something that stays from step to step.
+pub(super) fn is_state(graph: &DataflowGraph, op: OpId) -> bool {
+    op_type(graph, op).is_some_and(|op_type| STATES.contains(&op_type))
+}
+
+/// The type of an op, if the graph has types.
+pub(super) fn op_type(graph: &DataflowGraph, op: OpId) -> Option<&str> {
+    graph.op_types()?.get(op.index())
+}
+
+/// The ops through which examples come in. In graphs of families that leave them out, these are the ops that take variables and
+/// nothing else.
+fn inputs(graph: &DataflowGraph) -> Vec<OpId> {
+    let is_input = |op: &OpId| op_type(graph, *op).is_some_and(|op_type| INPUTS.contains(&op_type));
+    let named: Vec<OpId> = graph.op_ids().filter(is_input).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let takes_states = |&op: &OpId| {
+        let sources = graph.predecessor_ops(op);
+        !sources.is_empty() && sources.iter().all(|&source| is_state(graph, source))
+    };
+    graph.op_ids().filter(takes_states).collect()
+}
+
+/// The ops that are reached from some, themselves included: over edges that carry data, or over all.
+fn reached(graph: &DataflowGraph, from: &[OpId], by_control: bool) -> Vec<bool> {
+    let mut reached = vec![false; graph.op_count()];
+    let mut open = from.to_vec();
+    while let Some(op) = open.pop() {
+        if !std::mem::replace(&mut reached[op.index()], true) {
+            open.extend(graph.successors(op).filter(|edge| by_control || edge.tensor.is_some()).map(|edge| edge.op));
+        }
+    }
+    reached
+}
+
+/// For each op that updates a variable, the number of the variable's group. Updates are on the variable's device and wait for what
+/// takes inputs.
+fn updates(graph: &DataflowGraph, takes_inputs: &[bool]) -> Vec<Option<usize>> {
+    let starts: Vec<OpId> = graph.op_ids().filter(|op| takes_inputs[op.index()]).collect();
+    let waits = reached(graph, &starts, true);
+    let mut group_of = vec![None; graph.op_count()];
+    for (group, members) in graph.colocation().groups() {
+        if !members.iter().any(|&op| is_state(graph, op)) {
+            continue;
+        }
+        let says_so = |&op: &OpId| op_type(graph, op) == Some(UPDATE);
+        let all_say_so = members.iter().any(says_so);
+        for &op in members {
+            if waits[op.index()] && !is_state(graph, op) && (!all_say_so || says_so(&op)) {
+                group_of[op.index()] = Some(group.index());
+            }
+        }
+    }
+    group_of
+}
+
+/// Whether an op comes after the gradient of a variable, as updates do.
+fn after_gradients(graph: &DataflowGraph, takes_inputs: &[bool], group_of: &[Option<usize>]) -> Vec<bool> {
+    let count = graph.op_count();
+    let root = count + graph.colocation().group_count();
+    // All updates of a variable are one vertex.
+    let vertex = |op: OpId| group_of[op.index()].map_or(op.index(), |group| count + group);
+    let mut flow: DiGraph<(), ()> = DiGraph::with_capacity(root + 1, graph.edge_count());
+    for _ in 0..=root {
+        flow.add_node(());
+    }
+    let mut add = |from: usize, to: usize| {
+        flow.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
+    };
+    for op in graph.op_ids().filter(|op| takes_inputs[op.index()]) {
+        let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some()).map(|edge| edge.op);
+        let sources: Vec<OpId> = data.filter(|source| takes_inputs[source.index()]).collect();
+        if sources.is_empty() {
+            add(root, vertex(op));
+        }
+        // What takes an updated variable comes after its gradient.
+        let before = sources.into_iter().filter(|source| group_of[source.index()].is_none());
+        before.for_each(|source| add(source.index(), vertex(op)));
+    }
+    let dominators = simple_fast(&flow, NodeIndex::new(root));
+    let mut after: Vec<OpId> = graph.op_ids().filter(|op| group_of[op.index()].is_some()).collect();
+    let mut groups: Vec<usize> = group_of.iter().flatten().copied().collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let mut seen = vec![0; count];
+    for (call, group) in (1..).zip(groups) {
+        let gradient = dominators.immediate_dominator(NodeIndex::new(count + group)).map(NodeIndex::index);
+        let gradient = gradient.filter(|&op| op < count).map(OpId::new).filter(|&op| is_sized_as(graph, op, group));
+        // Without such an op, as with gradients of some rows alone, whatever the updates take is their gradient.
+        if let Some(gradient) = gradient.map(|op| first_of_size(graph, op, takes_inputs, group)) {
+            let is_before = |op: OpId| !takes_inputs[op.index()] || op == gradient;
+            let updates = graph.op_ids().filter(|op| group_of[op.index()] == Some(group)).collect();
+            after.extend(behind(graph, updates, (&mut seen, call), is_before));
+        }
+    }
+    reached(graph, &after, false)
+}
+
+/// The first op of the chain that ends with `op`, of which each takes data of one op that depends on the inputs, as large as its
+/// own output, and is the only one to take it or takes the variable, too: a scaled or transposed gradient is the gradient's, and
+/// the difference of a moving mean and that of a batch is the batch's.
+fn first_of_size(graph: &DataflowGraph, mut op: OpId, takes_inputs: &[bool], group: usize) -> OpId {
+    let size = |op: OpId| graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).max();
+    loop {
+        let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some());
+        let mut sources = data.filter(|edge| takes_inputs[edge.op.index()]);
+        match (sources.next(), sources.next()) {
+            (Some(edge), None) if Some(graph.edge_bytes(edge)) == size(op) => {
+                let source = edge.op;
+                let is_own = |&other: &OpId| {
+                    let own = graph.colocation().group_of(other).is_some_and(|own| own.index() == group);
+                    own && !takes_inputs[other.index()]
+                };
+                if graph.out_degree(source) > 1 && !graph.predecessor_ops(op).iter().any(is_own) {
+                    return op;
+                }
+                op = source;
+            }
+            _ => return op,
+        }
+    }
+}
+
+/// Whether an op has an output of as many bytes as a variable of a group, up to another precision.
+fn is_sized_as(graph: &DataflowGraph, op: OpId, group: usize) -> bool {
+    let states = graph.colocation().members(GroupId::new(group)).iter().filter(|&&member| is_state(graph, member));
+    let sizes: Vec<u64> =
+        states.flat_map(|&state| graph.outputs(state)).map(|tensor| graph.tensor_bytes(tensor)).collect();
+    let fits = |bytes: u64| sizes.iter().any(|&size| size == bytes || size == 2 * bytes || 2 * size == bytes);
+    graph.outputs(op).any(|tensor| fits(graph.tensor_bytes(tensor)))
+}
+
+/// The ops whose data some ops take, directly or through others, back to those that come before.
+///
+/// `seen` says of each op in which call it was found last: numbers of calls ascend.
+fn behind(
+    graph: &DataflowGraph,
+    last: Vec<OpId>,
+    (seen, call): (&mut [u32], u32),
+    is_before: impl Fn(OpId) -> bool,
+) -> Vec<OpId> {
+    let (mut found, mut open) = (Vec::new(), last);
+    while let Some(op) = open.pop() {
+        for edge in graph.predecessors(op).filter(|edge| edge.tensor.is_some() && !is_before(edge.op)) {
+            if std::mem::replace(&mut seen[edge.op.index()], call) != call {
+                found.push(edge.op);
+                open.push(edge.op);
+            }
+        }
+    }
+    found
+}
+
+/// Tensors of at most so many bytes are numbers or shapes, whose size does not depend on the batch.
+const SMALL: u64 = 64;
+
+/// Whether the size of a tensor does not depend on the batch: gradients, what merely becomes one, and what is small.
+pub(super) fn undivided(graph: &DataflowGraph, step: &TrainingStep) -> Vec<bool> {
+    let mut whole = vec![false; graph.tensor_count()];
+    let order: Vec<OpId> = graph.topological_order().collect();
+    for &op in order.iter().rev().filter(|&&op| step.is_repeated(op)) {
+        for tensor in graph.outputs(op) {
+            let bytes = graph.tensor_bytes(tensor);
+            let takers = || graph.successors(op).filter(move |edge| edge.tensor == Some(tensor)).map(|edge| edge.op);
+            // Its only use is to become a gradient of the same size.
+            let passes_on = |taker: OpId| {
+                graph.outputs(taker).len() > 0
+                    && graph.outputs(taker).all(|output| whole[output.index()] && graph.tensor_bytes(output) == bytes)
+            };
+            let is_gradient = takers().any(|taker| !step.is_repeated(taker));
+            let becomes_gradient = takers().next().is_some() && takers().all(passes_on);
+            whole[tensor.index()] = bytes <= SMALL || is_gradient || becomes_gradient;
+        }
+    }
+    whole
+}

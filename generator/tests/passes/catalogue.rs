@@ -1,0 +1,59 @@
+//! Passes on real graphs.
+
+use placebench_datasets::{DataflowGraph, OpId, catalogue};
+
+use super::passed;
+
+fn graph(name: &str) -> DataflowGraph {
+    catalogue::load(name).unwrap().1
+}
+
+fn count(graph: &DataflowGraph, op_type: &str) -> usize {
+    graph.op_ids().filter(|op| graph.op_types().unwrap().get(op.index()) == Some(op_type)).count()
+}
+
+/// The extractor prunes with TensorFlow's own means.
+#[test]
+fn whole_graphs_pruned_to_their_training_op_are_the_training_steps() {
+    for name in ["convnet", "recurrent", "dynamic_rnn"] {
+        let (whole, step) = (graph(&format!("{name}_whole")), graph(name));
+        let last: Vec<OpId> = step.op_ids().filter(|&op| step.out_degree(op) == 0).collect();
+        let fetched: Vec<&str> = last.iter().map(|&op| step.name(op).unwrap()).collect();
+        let pruned = passed(&whole, &[&format!("prune(fetch=[{}])", fetched.join(","))]).unwrap().graph;
+        assert_eq!((pruned.op_count(), pruned.edge_count()), (step.op_count(), step.edge_count()), "{name}");
+        let names = |graph: &DataflowGraph| {
+            let mut names: Vec<String> = graph.op_ids().map(|op| graph.name(op).unwrap().to_owned()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&pruned), names(&step), "{name}");
+    }
+}
+
+/// Each variable that a step trains has one gradient, and that is what is summed. ResNet's 53 normalisations update two means each by
+/// those of the batch, too.
+#[test]
+fn micro_batches_sum_one_gradient_for_each_weight() {
+    for (name, weights) in [("convnet", 8), ("resnet50", 267), ("gpt2", 132), ("llama", 0), ("vit", 0), ("unet", 0)] {
+        let graph = graph(name);
+        let weights = if weights > 0 { weights } else { count(&graph, "parameter") };
+        let new = passed(&graph, &["microbatch(2)"]).unwrap();
+        let sums: Vec<OpId> = new.graph.op_ids().filter(|&op| new.origin.of(op).is_empty()).collect();
+        assert_eq!(sums.len(), weights, "{name}: {:?}", new.lines);
+    }
+}
+
+/// Activations of most training steps take more memory than all else, and most of them need not be kept.
+#[test]
+fn most_of_the_forward_pass_can_be_done_again() {
+    for (name, least) in [("resnet50", 0.5), ("gpt2", 0.3), ("vit_l", 0.5), ("unet", 0.2)] {
+        let graph = graph(name);
+        let new = passed(&graph, &["recompute"]).unwrap();
+        let again: Vec<OpId> =
+            new.graph.op_ids().filter(|&op| new.graph.name(op).unwrap().ends_with("/again")).collect();
+        let work = |ops: &[OpId], of: &DataflowGraph| ops.iter().map(|&op| of.ops(op)).sum::<f64>();
+        let share = work(&again, &new.graph) / work(&graph.op_ids().collect::<Vec<_>>(), &graph);
+        // Of a training step a third is the forward pass.
+        assert!((least / 3.0..0.5).contains(&share), "{name}: {share:.3}, {:?}", new.lines);
+    }
+}

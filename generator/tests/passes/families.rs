@@ -1,0 +1,127 @@
+//! What passes make of a step is what the families of training steps make by hand.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use placebench_datasets::{DataflowGraph, OpId};
+use placebench_generator::GraphParams;
+
+use super::passed;
+
+fn graph(text: &str) -> DataflowGraph {
+    GraphParams::preset(text).unwrap().unwrap().generate(0).unwrap()
+}
+
+fn op_type(graph: &DataflowGraph, op: OpId) -> &str {
+    graph.op_types().and_then(|types| types.get(op.index())).unwrap()
+}
+
+fn hashed(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What is at the other ends of an op's edges, with the bytes between; sums are looked through.
+fn ends(graph: &DataflowGraph, op: OpId, forward: bool) -> Vec<(OpId, u64)> {
+    let edges: Vec<_> = if forward { graph.successors(op).collect() } else { graph.predecessors(op).collect() };
+    let mut ends = Vec::new();
+    for edge in edges {
+        match op_type(graph, edge.op) {
+            "AddN" => ends.extend(ends_of_sum(graph, edge.op, forward, graph.edge_bytes(edge))),
+            _ => ends.push((edge.op, graph.edge_bytes(edge))),
+        }
+    }
+    ends
+}
+
+fn ends_of_sum(graph: &DataflowGraph, sum: OpId, forward: bool, bytes: u64) -> Vec<(OpId, u64)> {
+    ends(graph, sum, forward).into_iter().map(|(op, _)| (op, bytes)).collect()
+}
+
+/// A graph up to names and numbers: for each op what it is, and what all before and after it is.
+fn shape(graph: &DataflowGraph, own: &dyn Fn(OpId) -> u64, with_bytes: bool) -> Vec<u64> {
+    let order: Vec<OpId> = graph.topological_order().collect();
+    let mut sides = [vec![0; graph.op_count()], vec![0; graph.op_count()]];
+    for (side, seen) in sides.iter_mut().enumerate() {
+        let walk: Vec<OpId> = if side == 0 { order.clone() } else { order.iter().rev().copied().collect() };
+        for op in walk {
+            let mut around: Vec<(u64, u64)> = ends(graph, op, side == 1)
+                .into_iter()
+                .map(|(other, bytes)| (seen[other.index()], if with_bytes { bytes } else { 0 }))
+                .collect();
+            around.sort_unstable();
+            seen[op.index()] = hashed((own(op), around));
+        }
+    }
+    let kept = graph.op_ids().filter(|&op| op_type(graph, op) != "AddN");
+    let mut shape: Vec<u64> = kept.map(|op| hashed((sides[0][op.index()], sides[1][op.index()]))).collect();
+    shape.sort_unstable();
+    shape
+}
+
+/// Type, costs and outputs of an op.
+fn all_of(graph: &DataflowGraph) -> impl Fn(OpId) -> u64 + '_ {
+    |op| {
+        let outputs: Vec<u64> = graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).collect();
+        hashed((op_type(graph, op), graph.ops(op).to_bits(), graph.memory_bytes(op), outputs))
+    }
+}
+
+fn group_sizes(graph: &DataflowGraph) -> Vec<usize> {
+    let mut sizes: Vec<usize> = graph.colocation().groups().map(|(_, members)| members.len()).collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+#[test]
+fn copies_of_one_worker_are_the_workers_of_data_parallel_training() {
+    for detail in ["step", "layer"] {
+        let one = graph(&format!("training_steps(workers=1,detail={detail},reduce_ops=1)"));
+        for (sync, family) in
+            [("ring", "ring_all_reduce"), ("doubling", "recursive_doubling"), ("server", "parameter_server")]
+        {
+            for n in [2, 3, 4, 5] {
+                let by_hand = graph(&format!("training_steps(workers={n},sync={family},detail={detail},reduce_ops=1)"));
+                let new = passed(&one, &[&format!("replicate({n},sync={sync},batch=each)")]).unwrap().graph;
+                let what = format!("{n} copies by {sync}, {detail}");
+                assert_eq!((new.op_count(), new.edge_count()), (by_hand.op_count(), by_hand.edge_count()), "{what}");
+                // Chunks of a ring are whole bytes here and whole values there.
+                let exact = sync != "ring"
+                    || one
+                        .op_ids()
+                        .flat_map(|op| one.outputs(op))
+                        .all(|tensor| one.tensor_bytes(tensor) % (4 * n) == 0);
+                let (a, b) = match exact {
+                    true => (shape(&new, &all_of(&new), true), shape(&by_hand, &all_of(&by_hand), true)),
+                    false => {
+                        let types = |graph: &DataflowGraph| shape(graph, &|op| hashed(op_type(graph, op)), false);
+                        (types(&new), types(&by_hand))
+                    }
+                };
+                assert_eq!(a, b, "{what}");
+                if sync != "server" {
+                    assert_eq!(group_sizes(&new), group_sizes(&by_hand), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// A pipeline of one micro-batch, divided, is the pipeline of several that is free to choose its order; the sum of gradients is an op
+/// here and part of the update there.
+#[test]
+fn a_divided_batch_is_a_pipeline_without_a_schedule() {
+    for (stages, m) in [(1, 2), (3, 4), (4, 8)] {
+        let one = graph(&format!("pipeline(stages={stages},micro_batches=1,schedule=free)"));
+        let by_hand = graph(&format!("pipeline(stages={stages},micro_batches={m},schedule=free)"));
+        let new = passed(&one, &[&format!("microbatch({m},sum=once)")]).unwrap().graph;
+        let types = |graph: &DataflowGraph| shape(graph, &|op| hashed(op_type(graph, op)), false);
+        assert_eq!(types(&new), types(&by_hand), "{stages} stages, {m} micro-batches");
+        let work = |graph: &DataflowGraph, name: &str| -> f64 {
+            graph.op_ids().filter(|&op| op_type(graph, op) == name).map(|op| graph.ops(op)).sum()
+        };
+        for name in ["Forward", "Backward"] {
+            assert!((work(&new, name) * f64::from(m) / work(&by_hand, name) - 1.0).abs() < 1e-12, "{name}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A small graph before and after each pass, and what is refused.
+
+use placebench_datasets::{DataflowGraph, GraphBuilder, OpId, OpSpec};
+
+use super::passed;
+
+/// `type(inputs) bytes` of each op, by its name.
+fn told(graph: &DataflowGraph) -> Vec<String> {
+    graph
+        .op_ids()
+        .map(|op| {
+            let name = |op: OpId| graph.name(op).unwrap();
+            let inputs: Vec<String> = graph
+                .predecessors(op)
+                .map(|edge| match edge.tensor {
+                    Some(_) => name(edge.op).to_owned(),
+                    None => format!("^{}", name(edge.op)),
+                })
+                .collect();
+            let op_type = graph.op_types().and_then(|types| types.get(op.index())).unwrap();
+            let bytes: Vec<String> = graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor).to_string()).collect();
+            format!("{} {op_type}({}) {} [{}]", name(op), inputs.join(", "), graph.ops(op), bytes.join(" "))
+        })
+        .collect()
+}
+
+/// A step of one layer: y = relu(x · w), w ← w − Σ x · y, and a summary that nothing needs.
+fn step() -> DataflowGraph {
+    let mut builder = GraphBuilder::default();
+    let mut op = |name: &str, op_type: &str, ops: f64, bytes: u64, inputs: &[OpId]| {
+        let spec = OpSpec { name: Some(name), op_type: Some(op_type), ..OpSpec::cost(ops) };
+        let id = builder.add_op(spec, &[bytes]);
+        inputs.iter().for_each(|&input| builder.add_edge(input, 0, id).unwrap());
+        id
+    };
+    let x = op("x", "input", 0.0, 800, &[]);
+    let w = op("w", "parameter", 0.0, 400, &[]);
+    let xw = op("xw", "dot_general", 40.0, 1600, &[x, w]);
+    let y = op("y", "max", 4.0, 1600, &[xw]);
+    let gradient = op("g", "dot_general", 40.0, 400, &[x, y]);
+    let scaled = op("s", "mul", 1.0, 400, &[gradient]);
+    let update = op("u", "sub", 1.0, 400, &[w, scaled]);
+    let mean = op("mean", "reduce_sum", 4.0, 4, &[y]);
+    op("summary", "log", 1.0, 4, &[mean]);
+    builder.colocate(w, update).unwrap();
+    builder.build().unwrap()
+}
+
+#[test]
+fn prune_keeps_what_the_updates_or_the_fetched_ops_need() {
+    let new = passed(&step(), &["prune"]).unwrap();
+    assert_eq!(new.lines, ["prune: 7 of 9 ops kept"]);
+    assert_eq!(
+        told(&new.graph),
+        [
+            "x input() 0 [800]",
+            "w parameter() 0 [400]",
+            "xw dot_general(x, w) 40 [1600]",
+            "y max(xw) 4 [1600]",
+            "g dot_general(x, y) 40 [400]",
+            "s mul(g) 1 [400]",
+            "u sub(w, s) 1 [400]",
+        ]
+    );
+    assert_eq!(new.graph.colocation().members(placebench_datasets::GroupId::new(0)), [OpId(1), OpId(6)]);
+    let new = passed(&step(), &["prune(summary)"]).unwrap();
+    assert_eq!(new.lines, ["prune(fetch=summary): 6 of 9 ops kept"]);
+    let both = passed(&step(), &["prune(fetch=[mean,s])"]).unwrap();
+    assert_eq!(both.graph.op_count(), 7);
+}
+
+#[test]
+fn coarsen_makes_one_op_of_chains_and_of_groups_within_their_stages() {
+    let new = passed(&step(), &["coarsen"]).unwrap();
+    assert_eq!(new.lines, ["coarsen: 9 ops became 6"]);
+    assert_eq!(
+        told(&new.graph),
+        [
+            "x input() 0 [800]",
+            "w parameter() 0 [400]",
+            "y dot_general+max(x, w) 44 [1600]",
+            "s dot_general+mul(x, y) 41 [400]",
+            "u sub(w, s) 1 [400]",
+            "summary reduce_sum+log(y) 5 [4]",
+        ]
+        .map(str::to_owned)
+    );
+}
+
+#[test]
+fn fuse_takes_elementwise_ops_to_the_producer_of_their_input() {
+    let new = passed(&step(), &["fuse"]).unwrap();
+    assert_eq!(new.lines, ["fuse: 9 ops became 6, 4008 bytes less are written and read"]);
+    assert_eq!(
+        told(&new.graph),
+        [
+            "x input() 0 [800]",
+            "w parameter() 0 [400]",
+            "y dot_general+max(x, w) 44 [1600]",
+            "s dot_general+mul(x, y) 41 [400]",
+            "u sub(w, s) 1 [400]",
+            "summary reduce_sum+log(y) 5 [4]",
+        ]
+    );
+}
+
+#[test]
+fn microbatch_repeats_what_takes_inputs_and_sums_gradients() {
+    let new = passed(&step(), &["prune", "microbatch(2)"]).unwrap();
+    assert_eq!(new.lines[1], "microbatch(m=2): 2 micro-batches of 4 ops, 1 tensors summed, 3 ops done once");
+    assert_eq!(
+        told(&new.graph),
+        [
+            "w parameter() 0 [400]",
+            "s mul(g/sum_0_1) 1 [400]",
+            "u sub(w, s) 1 [400]",
+            "x/micro_0 input() 0 [400]",
+            "xw/micro_0 dot_general(x/micro_0, w) 20 [800]",
+            "y/micro_0 max(xw/micro_0) 2 [800]",
+            "g/micro_0 dot_general(x/micro_0, y/micro_0) 20 [400]",
+            "x/micro_1 input() 0 [400]",
+            "xw/micro_1 dot_general(x/micro_1, w) 20 [800]",
+            "y/micro_1 max(xw/micro_1) 2 [800]",
+            "g/micro_1 dot_general(x/micro_1, y/micro_1) 20 [400]",
+            "g/sum_0_1 AddN(g/micro_0, g/micro_1) 100 [400]",
+        ]
+    );
+}
+
+#[test]
+fn what_a_pass_cannot_do_is_one_line() {
+    let mut builder = GraphBuilder::default();
+    builder.add_op(OpSpec { name: Some("a"), ..OpSpec::cost(1.0) }, &[1]);
+    let bare = builder.build().unwrap();
+    let refused = |pass: &str| passed(&bare, &[pass]).unwrap_err().to_string();
+    assert_eq!(refused("prune(b)"), "pass 'prune': the graph has no op 'b' to fetch");
+    assert!(refused("prune").starts_with("pass 'prune': no op updates a variable"), "{}", refused("prune"));
+    assert!(refused("fuse").starts_with("pass 'fuse': the ops of the graph have no types"), "{}", refused("fuse"));
+    assert!(refused("microbatch").starts_with("pass 'microbatch': no op takes inputs"), "{}", refused("microbatch"));
+}
