@@ -4,10 +4,11 @@
 use std::process::Command;
 
 use placebench::algorithms::registry;
-use placebench::generator::{FAMILIES, presets};
+use placebench::generator::{FAMILIES, PASSES, presets};
 
 const FORMATS: &str = include_str!("../docs/FORMATS.md");
 const GENERATORS: &str = include_str!("../docs/GENERATORS.md");
+const PASSES_PAGE: &str = include_str!("../docs/PASSES.md");
 const METHODOLOGY: &str = include_str!("../docs/METHODOLOGY.md");
 
 /// Asserts that a page has the table that `placebench list WHAT --markdown` prints.
@@ -29,6 +30,18 @@ fn the_tables_of_algorithms_are_what_the_command_prints() {
 #[test]
 fn the_table_of_columns_is_what_the_command_prints() {
     assert_has_table(FORMATS, "FORMATS.md", "columns");
+}
+
+#[test]
+fn the_table_of_passes_is_what_the_command_prints_and_each_pass_has_its_section_and_pictures() {
+    assert_has_table(PASSES_PAGE, "PASSES.md", "passes");
+    for entry in PASSES.iter() {
+        let name = entry.name;
+        assert!(PASSES_PAGE.contains(&format!("\n## {name}\n")), "docs/PASSES.md lacks the section '## {name}'");
+        for picture in [format!("(images/passes/{name}-before.svg)"), format!("(images/passes/{name}.svg)")] {
+            assert!(PASSES_PAGE.contains(&picture), "{name} has no picture {picture}");
+        }
+    }
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn a_filter_that_fits_no_cell_or_needs_results_is_refused_before_anything_is_wri
         ("placer=cats scheduler=pct", "error: where: no row has all of 'placer=cats scheduler=pct'"),
         (
             "status=ok",
-            "error: where: status is known only when a cell has run: use one of suite, graph, cluster, kinds, placer",
+            "error: where: status is known only when a cell has run: use one of suite, graph, passes, cluster, kinds, placer",
         ),
     ] {
         assert_one_line_error(&placebench(folder.path(), &["run", "files/s.toml", "--where", filter]), expected);

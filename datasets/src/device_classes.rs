@@ -150,7 +150,12 @@ fn given_times(graph: &DataflowGraph, cluster: &Cluster, device: DeviceId) -> Op
 /// names that TensorFlow, JAX, PyTorch, ONNX and the generator have for them. A namespace (`aten::`), an overload
 /// (`.default`), capitals and `_` make no difference. Convolutions of single channels (`DepthwiseConv2d`) are none: they move
 /// more than they compute.
+/// Of an op that a pass made of several (`MatMul+BiasAdd`) one of them has to be such.
 pub fn is_matrix_op(op_type: &str) -> bool {
+    op_type.split('+').any(is_one_matrix_op)
+}
+
+fn is_one_matrix_op(op_type: &str) -> bool {
     const NAMES: [&str; 20] = [
         "mm",
         "bmm",
@@ -174,7 +179,8 @@ pub fn is_matrix_op(op_type: &str) -> bool {
         "forward",
         "backward",
     ];
-    const PARTS: [&str; 7] = ["matmul", "gemm", "einsum", "dotgeneral", "raggeddot", "attention", "attend"];
+    const PARTS: [&str; 8] =
+        ["matmul", "gemm", "einsum", "dotgeneral", "raggeddot", "attention", "attend", "feedforward"];
     let name = op_type.rsplit("::").next().unwrap_or_default();
     let name = name.strip_prefix("aten.").unwrap_or(name);
     let name = name.split('.').next().unwrap_or_default();
@@ -199,6 +205,8 @@ mod tests {
             "Conv2DBackpropFilter",
             "_FusedConv2D",
             "_FusedMatMul",
+            "BiasAdd+MatMul+Relu",
+            "FeedForwardGradient",
             "aten::mm",
             "aten.mm.default",
             "aten::addmm",

@@ -12,6 +12,7 @@ mod metrics;
 mod numberings;
 mod online;
 mod optimum;
+mod passes;
 mod peak_memory;
 mod properties;
 mod schedulers;

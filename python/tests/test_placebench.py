@@ -122,6 +122,24 @@ class Graphs(unittest.TestCase):
                 call()
             self.assertIn(expected, str(raised.exception))
 
+    def test_passes_make_another_graph_and_say_where_its_ops_come_from(self):
+        graph = pb.load("convnet")
+        divided, origins, lines = graph.passed("prune", "microbatch(2)")
+        self.assertEqual(divided.name, "convnet+prune+microbatch(m=2)")
+        self.assertEqual([line.split(":")[0] for line in lines], ["prune", "microbatch(m=2)"])
+        self.assertEqual(len(origins), len(divided))
+        for op, old in enumerate(origins):
+            # A sum of gradients comes from no op, all others from one, whose name begins theirs.
+            self.assertLessEqual(len(old), 1)
+            if old:
+                self.assertTrue(divided.names[op].startswith(graph.names[old[0]]))
+        made = pb.place(divided, "gtx1080x4", "heft")
+        by_name = pb.place("convnet+prune+microbatch(2)", "gtx1080x4", "heft")
+        self.assertEqual((made.makespan, made.row["passes"]), (by_name.makespan, "prune+microbatch(m=2)"))
+        self.assertEqual(by_name.row["passes"], made.row["passes"])
+        with self.assertRaisesRegex(pb.Error, "unknown pass 'prun': did you mean 'prune'"):
+            graph.passed("prun")
+
     def test_files_are_written_and_read_and_losses_are_told(self):
         with tempfile.TemporaryDirectory() as folder:
             graph, path = fork(kinds=["GPU", "ALL", "ALL"]), pathlib.Path(folder)

@@ -1,6 +1,7 @@
 """Published models: their weights, their operations against the rule of six, and each primitive against XLA's own analysis."""
 
 import collections
+import functools
 import math
 import unittest
 
@@ -29,6 +30,7 @@ SMALL = {
 }
 
 
+@functools.cache
 def flat_of(name, **overrides):
     program = jax_models.build(name, **overrides)
     return program, flatten(program.function, abstract(program.arguments), program.resident)

@@ -1,15 +1,17 @@
-//! Draws a small graph of each family as SVG: the pictures of docs/GENERATORS.md.
+//! Draws a small graph of each family as SVG, the pictures of docs/GENERATORS.md; and a small graph before and after each pass, those
+//! of docs/PASSES.md.
 //!
-//! `cargo run --release -p placebench-generator --example pictures -- docs/images/generators`
+//! `cargo run --release -p placebench-generator --example pictures -- docs/images/generators docs/images/passes`
 
 mod layered;
 mod spring;
+mod step;
 mod svg;
 
 use std::error::Error;
 use std::path::Path;
 
-use placebench_generator::{Described, FAMILIES, described};
+use placebench_generator::{Described, FAMILIES, GraphParams, PASSES, Passes, described};
 
 /// Parameters that make a graph small enough to be seen; families that are not here are drawn with their defaults.
 const SMALL: &[&str] = &[
@@ -57,6 +59,33 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         std::fs::write(Path::new(&folder).join(format!("{}.svg", entry.name)), drawing)?;
         println!("{:<18} {text}", entry.name);
+    }
+    std::env::args().nth(2).map_or(Ok(()), |folder| passes(Path::new(&folder)))
+}
+
+/// A pass with its parameters, and the graph that shows what it does; [`step::step`] shows the others.
+const SHOWN: &[(&str, &str)] = &[
+    ("microbatch(m=3)", "pipeline(stages=3,micro_batches=1,schedule=free)"),
+    ("replicate(n=3)", "training_steps(workers=1)"),
+    ("recompute", "pipeline(stages=6,micro_batches=1,schedule=free)"),
+];
+
+/// A graph before and after each pass.
+fn passes(folder: &Path) -> Result<(), Box<dyn Error>> {
+    std::fs::create_dir_all(folder)?;
+    for entry in PASSES.iter() {
+        let is_pass = |(pass, _): &&(&str, &str)| pass.split('(').next() == Some(entry.name);
+        let (pass, graph) = match SHOWN.iter().find(is_pass) {
+            Some(&(pass, family)) => {
+                let params = GraphParams::preset(family).ok_or_else(|| format!("no family '{family}'"))??;
+                (pass, params.generate(1)?)
+            }
+            None => (entry.name, step::step()?),
+        };
+        std::fs::write(folder.join(format!("{}-before.svg", entry.name)), layered::draw(&graph))?;
+        let passed = Passes::new([pass])?.apply(graph)?;
+        std::fs::write(folder.join(format!("{}.svg", entry.name)), layered::draw(&passed.graph))?;
+        println!("{}", passed.lines.concat());
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use placebench_datasets::{DataflowGraph, GraphError, OpId};
+use placebench_datasets::{DataflowGraph, GraphError, OpId, is_matrix_op};
 
 use crate::pass::Passed;
 use crate::rewrite::{Draft, Rewrite};
@@ -117,8 +117,11 @@ fn joined<'g>(graph: &'g DataflowGraph, cluster: &[OpId], saved: impl Fn(OpId) -
     let types: Vec<&str> = drafts.iter().filter_map(|draft| draft.op_type.as_deref()).collect();
     let op_type = match types.as_slice() {
         [] => None,
-        [only] => Some((*only).to_owned()),
-        [first, .., last] if types.len() > MOST_TYPES => Some(format!("{first}+…+{last}")),
+        // The product of matrices is what decides its speed.
+        some if some.len() > MOST_TYPES => {
+            let first = some.iter().find(|name| is_matrix_op(name)).unwrap_or(&some[0]);
+            Some(format!("{first}+{} more", some.len() - 1))
+        }
         some => Some(some.join("+")),
     };
     let mut rest = drafts.into_iter();
@@ -138,5 +141,5 @@ fn joined<'g>(graph: &'g DataflowGraph, cluster: &[OpId], saved: impl Fn(OpId) -
     Draft { op_type: op_type.map(Cow::Owned), ..whole }
 }
 
-/// An op made of more has a type that names the first and the last.
+/// An op made of more has a type that names one and counts the others.
 const MOST_TYPES: usize = 4;

@@ -3,11 +3,13 @@
 mod additions;
 mod coarsen;
 mod contraction;
+mod copies;
 mod fuse;
 mod microbatch;
 mod prune;
 mod recompute;
 mod replicate;
+mod tensor_parallel;
 mod training_step;
 
 use std::sync::LazyLock;
@@ -22,6 +24,7 @@ pub static PASSES: LazyLock<Vec<PassEntry>> = LazyLock::new(|| {
         PassEntry::of::<fuse::Fuse>(),
         PassEntry::of::<microbatch::Microbatch>(),
         PassEntry::of::<replicate::Replicate>(),
+        PassEntry::of::<tensor_parallel::TensorParallel>(),
         PassEntry::of::<recompute::Recompute>(),
     ]
 });

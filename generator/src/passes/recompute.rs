@@ -1,5 +1,7 @@
 //! Activations are made again instead of kept.
 
+use std::collections::BTreeSet;
+
 use placebench_base::params::Params;
 use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
@@ -22,14 +24,14 @@ enum Budget {
 /// An op is of the forward pass if the gradients of all weights depend on it. An activation is an output of such an op that an op
 /// of the backward pass takes. `sqrt` divides the n ops with activations into √n segments of equal work and keeps what a later
 /// segment takes; the last segment is kept, since it is needed at once. A share is a greedy choice: op by op, by bytes that are
-/// freed for each unit of work that is done again, until that share of the bytes is left; bytes of inputs that have to be kept for
-/// it count against an op.
+/// freed for each unit of work that is done again, until that share of the bytes is left. With an op is done again what comes
+/// before it, back to tensors that are kept.
 ///
 /// An op that is done again waits for the gradients that the first op that needs it takes, since else it would be done at once and
 /// free nothing. Inputs, variables, and ops that draw at random are never done again.
 ///
 /// # Complexity
-/// O(variables · (ops + edges)) to tell the forward pass, and O(ops · log ops) for the choice.
+/// O(variables · (ops + edges)) to tell the forward pass, and O(ops · length of what is done again for one op) for the choice.
 ///
 /// # Reference
 /// T. Chen, B. Xu, C. Zhang, C. Guestrin: Training deep nets with sublinear memory cost. arXiv:1604.06174, 2016, §4.
@@ -138,31 +140,52 @@ impl Directions {
         };
         let mut left: f64 = activations.iter().map(|&op| held(&is_kept, op)).sum();
         let most = share * left;
-        let value = |op: &OpId| held(&is_kept, *op) / work(graph, *op).max(f64::MIN_POSITIVE);
-        let mut candidates: Vec<(f64, OpId)> = activations.iter().map(|op| (value(op), *op)).collect();
-        candidates.retain(|&(_, op)| self.may_again(graph, op));
-        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut again = vec![false; graph.op_count()];
+        // Bytes freed for each unit of work, at first.
+        let value = |op: &OpId| {
+            let (ops, kept) = self.chain(graph, *op, &is_kept, &again);
+            let freed = held(&is_kept, *op) - kept.iter().map(|&tensor| bytes(tensor)).sum::<f64>();
+            freed / ops.iter().map(|&op| work(graph, op)).sum::<f64>().max(f64::MIN_POSITIVE)
+        };
+        let candidates = activations.iter().filter(|&&op| self.may_again(graph, op));
+        let mut candidates: Vec<(f64, OpId)> = candidates.map(|op| (value(op), *op)).collect();
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, op) in candidates {
             if left <= most {
                 break;
             }
-            // Its inputs stay, unless they are made again, too, or stay anyway.
-            let inputs: Vec<TensorId> = graph
-                .predecessors(op)
-                .filter(|edge| self.is_forward[edge.op.index()] && !again[edge.op.index()])
-                .filter_map(|edge| edge.tensor)
-                .filter(|tensor| !is_kept[tensor.index()])
-                .collect();
-            let freed = held(&is_kept, op) - inputs.iter().map(|&tensor| bytes(tensor)).sum::<f64>();
+            let (ops, kept) = self.chain(graph, op, &is_kept, &again);
+            let freed = held(&is_kept, op) - kept.iter().map(|&tensor| bytes(tensor)).sum::<f64>();
             if freed > 0.0 {
                 left -= freed;
-                again[op.index()] = true;
+                ops.iter().for_each(|op| again[op.index()] = true);
                 graph.outputs(op).for_each(|tensor| is_kept[tensor.index()] = false);
-                inputs.iter().for_each(|tensor| is_kept[tensor.index()] = true);
+                kept.iter().for_each(|tensor| is_kept[tensor.index()] = true);
             }
         }
         again
+    }
+
+    /// What it takes to do an op again: the op and those before it back to tensors that are kept, and tensors that have to be kept
+    /// for it, since their ops cannot be done again.
+    fn chain(&self, graph: &DataflowGraph, op: OpId, is_kept: &[bool], again: &[bool]) -> (Vec<OpId>, Vec<TensorId>) {
+        let (mut ops, mut kept) = (vec![op], BTreeSet::new());
+        let (mut seen, mut at) = (BTreeSet::from([op]), 0);
+        while let Some(&member) = ops.get(at) {
+            at += 1;
+            for edge in graph.predecessors(member).filter(|edge| self.is_forward[edge.op.index()]) {
+                let Some(tensor) = edge.tensor.filter(|tensor| !is_kept[tensor.index()] && !again[edge.op.index()])
+                else {
+                    continue;
+                };
+                if !self.may_again(graph, edge.op) {
+                    kept.insert(tensor);
+                } else if seen.insert(edge.op) {
+                    ops.push(edge.op);
+                }
+            }
+        }
+        (ops, kept.into_iter().collect())
     }
 
     /// The graph in which the backward pass takes these ops' outputs from copies of them.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graph::{DiGraph, NodeIndex};
-use placebench_datasets::{DataflowGraph, GroupId, OpId};
+use placebench_datasets::{DataflowGraph, Edge, GroupId, OpId, TensorId};
 
 /// Op types of what stays from step to step: variables of TensorFlow and of the generated families, parameters and state of JAX.
 const STATES: [&str; 5] = ["Variable", "VariableV2", "VarHandleOp", "parameter", "state"];
@@ -12,14 +12,16 @@ const STATES: [&str; 5] = ["Variable", "VariableV2", "VarHandleOp", "parameter",
 /// Op types through which examples come in: those of TensorFlow, of JAX and of the generated families.
 const INPUTS: [&str; 6] = ["Placeholder", "PlaceholderWithDefault", "IteratorGetNext", "IteratorV2", "input", "Input"];
 
-/// Op type by which the generated families name updates, since all ops of a worker are one group there.
-const UPDATE: &str = "Update";
+/// What types of ops begin with that change variables: those of TensorFlow, of the generated families, and JAX's fused ones.
+const UPDATES: [&str; 8] =
+    ["Apply", "Assign", "ResourceApply", "ResourceScatter", "ScatterAdd", "ScatterSub", "SparseApply", "Update"];
 
 /// Which ops of a graph do what in a training step. An inference has no updates.
 ///
 /// What takes inputs, directly or through other ops, is done *for each example*, up to the gradients of the weights. The gradient of
 /// a variable is the last op that every path of data from the inputs to the variable's updates goes through (the immediate
-/// dominator of the updates), or the one that it is a scaled or transposed copy of. What comes after gradients is done *once* in a step, as is all that takes no inputs.
+/// dominator of the updates), or the one that it is a scaled or transposed copy of. What takes inputs through gradients alone is done
+/// *once* in a step, clipping by the norm of all gradients, too, as is all that takes no inputs.
 ///
 /// # Complexity
 /// O((ops + edges) · log ops), most of it for dominators (Cooper, Harvey, Kennedy: A simple, fast dominance algorithm, 2001).
@@ -27,6 +29,8 @@ pub(super) struct TrainingStep {
     takes_inputs: Vec<bool>,
     /// For each op that updates a variable, the number of the variable's group.
     group_of_update: Vec<Option<usize>>,
+    /// By group of variables, the ops that make their gradients.
+    gradients: BTreeMap<usize, Vec<OpId>>,
     /// Whether it is done for each example.
     is_repeated: Vec<bool>,
 }
@@ -35,9 +39,16 @@ impl TrainingStep {
     pub(super) fn of(graph: &DataflowGraph) -> Self {
         let takes_inputs = reached(graph, &inputs(graph), false);
         let group_of_update = updates(graph, &takes_inputs);
-        let is_once = after_gradients(graph, &takes_inputs, &group_of_update);
-        let is_repeated = takes_inputs.iter().zip(&is_once).map(|(&takes, &once)| takes && !once).collect();
-        Self { takes_inputs, group_of_update, is_repeated }
+        let (gradients, is_gradient) = gradients(graph, &takes_inputs, &group_of_update);
+        let mut is_repeated = takes_inputs.clone();
+        for op in graph.topological_order().filter(|op| takes_inputs[op.index()]) {
+            let data = || graph.predecessors(op).filter_map(|edge| Some((edge.op, edge.tensor?)));
+            let before =
+                |(source, tensor): (OpId, TensorId)| is_repeated[source.index()] && !is_gradient[tensor.index()];
+            let is_input = !data().any(|(source, _)| takes_inputs[source.index()]);
+            is_repeated[op.index()] = group_of_update[op.index()].is_none() && (is_input || data().any(before));
+        }
+        Self { takes_inputs, group_of_update, gradients, is_repeated }
     }
 
     /// Whether some op updates a variable.
@@ -67,19 +78,13 @@ impl TrainingStep {
             let mut takers = values.flat_map(|&op| graph.successors(op)).filter(|edge| edge.tensor.is_some());
             takers.any(|edge| self.is_repeated(edge.op))
         };
-        let updates = graph.op_ids().filter(|&op| self.takes_inputs(op));
-        let mut of_group: BTreeMap<usize, Vec<OpId>> = BTreeMap::new();
-        for op in updates {
-            self.group_of_update[op.index()].into_iter().for_each(|group| of_group.entry(group).or_default().push(op));
-        }
-        of_group.retain(|&group, _| is_trained(group));
-        let count = of_group.len();
-        let mut met = vec![0; graph.op_count()];
-        let mut seen = vec![0; graph.op_count()];
-        for (call, updates) in (1..).zip(of_group.into_values()) {
-            let before = behind(graph, updates, (&mut seen, call), |op| !self.takes_inputs(op));
+        let trained = || self.gradients.iter().filter(|&(&group, _)| is_trained(group));
+        let (mut met, mut seen) = (vec![0; graph.op_count()], vec![0; graph.op_count()]);
+        for (call, (_, gradients)) in (1..).zip(trained()) {
+            let before = behind(graph, gradients.clone(), (&mut seen, call), |op| !self.is_repeated(op));
             before.into_iter().for_each(|op| met[op.index()] += 1);
         }
+        let count = trained().count();
         graph.op_ids().map(|op| self.is_repeated(op) && met[op.index()] == count).collect()
     }
 
@@ -127,28 +132,67 @@ fn reached(graph: &DataflowGraph, from: &[OpId], by_control: bool) -> Vec<bool> 
 }
 
 /// For each op that updates a variable, the number of the variable's group. Updates are on the variable's device and wait for what
-/// takes inputs.
+/// takes inputs. If types say which of these ops they are, it is those; else all of which nothing gets to a variable of another
+/// group: what reads a row of a table is on its device, too.
 fn updates(graph: &DataflowGraph, takes_inputs: &[bool]) -> Vec<Option<usize>> {
     let starts: Vec<OpId> = graph.op_ids().filter(|op| takes_inputs[op.index()]).collect();
     let waits = reached(graph, &starts, true);
-    let mut group_of = vec![None; graph.op_count()];
+    let says_so = |op: OpId| {
+        op_type(graph, op)
+            .is_some_and(|name| name == "fused_adam" || UPDATES.iter().any(|prefix| name.starts_with(prefix)))
+    };
+    // By op, the group if it may be an update, and whether the type says so.
+    let mut may_be: Vec<Option<(usize, bool)>> = vec![None; graph.op_count()];
     for (group, members) in graph.colocation().groups() {
-        if !members.iter().any(|&op| is_state(graph, op)) {
-            continue;
-        }
-        let says_so = |&op: &OpId| op_type(graph, op) == Some(UPDATE);
-        let all_say_so = members.iter().any(says_so);
-        for &op in members {
-            if waits[op.index()] && !is_state(graph, op) && (!all_say_so || says_so(&op)) {
-                group_of[op.index()] = Some(group.index());
+        let waiting = || members.iter().copied().filter(|&op| waits[op.index()] && !is_state(graph, op));
+        if members.iter().any(|&op| is_state(graph, op)) {
+            let typed = waiting().any(says_so);
+            for op in waiting().filter(|&op| !typed || says_so(op)) {
+                may_be[op.index()] = Some((group.index(), typed));
             }
         }
+    }
+    let order: Vec<OpId> = graph.topological_order().collect();
+    let mut gets_to = vec![Reach::None; graph.op_count()];
+    let mut group_of = vec![None; graph.op_count()];
+    for &op in order.iter().rev() {
+        let data = graph.successors(op).filter(|edge| edge.tensor.is_some());
+        let behind = data.map(|edge| gets_to[edge.op.index()]).fold(Reach::None, Reach::and);
+        let own = may_be[op.index()];
+        group_of[op.index()] = own.filter(|&(group, typed)| typed || behind.is_at_most(group)).map(|(group, _)| group);
+        gets_to[op.index()] = own.map_or(behind, |(group, _)| behind.and(Reach::One(group)));
     }
     group_of
 }
 
-/// Whether an op comes after the gradient of a variable, as updates do.
-fn after_gradients(graph: &DataflowGraph, takes_inputs: &[bool], group_of: &[Option<usize>]) -> Vec<bool> {
+/// The groups whose updates an op gets to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    None,
+    One(usize),
+    Several,
+}
+
+impl Reach {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, reach) | (reach, Self::None) => reach,
+            (a, b) if a == b => a,
+            _ => Self::Several,
+        }
+    }
+
+    fn is_at_most(self, group: usize) -> bool {
+        matches!(self, Self::None) || self == Self::One(group)
+    }
+}
+
+/// The ops that make the gradients of each group of variables, and whether a tensor is a gradient.
+fn gradients(
+    graph: &DataflowGraph,
+    takes_inputs: &[bool],
+    group_of: &[Option<usize>],
+) -> (BTreeMap<usize, Vec<OpId>>, Vec<bool>) {
     let count = graph.op_count();
     let root = count + graph.colocation().group_count();
     // All updates of a variable are one vertex.
@@ -160,7 +204,9 @@ fn after_gradients(graph: &DataflowGraph, takes_inputs: &[bool], group_of: &[Opt
     let mut add = |from: usize, to: usize| {
         flow.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
     };
+    let mut updates: BTreeMap<usize, Vec<OpId>> = BTreeMap::new();
     for op in graph.op_ids().filter(|op| takes_inputs[op.index()]) {
+        group_of[op.index()].into_iter().for_each(|group| updates.entry(group).or_default().push(op));
         let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some()).map(|edge| edge.op);
         let sources: Vec<OpId> = data.filter(|source| takes_inputs[source.index()]).collect();
         if sources.is_empty() {
@@ -171,56 +217,87 @@ fn after_gradients(graph: &DataflowGraph, takes_inputs: &[bool], group_of: &[Opt
         before.for_each(|source| add(source.index(), vertex(op)));
     }
     let dominators = simple_fast(&flow, NodeIndex::new(root));
-    let mut after: Vec<OpId> = graph.op_ids().filter(|op| group_of[op.index()].is_some()).collect();
-    let mut groups: Vec<usize> = group_of.iter().flatten().copied().collect();
-    groups.sort_unstable();
-    groups.dedup();
+    let (mut of_group, mut is_gradient) = (BTreeMap::new(), vec![false; graph.tensor_count()]);
     let mut seen = vec![0; count];
-    for (call, group) in (1..).zip(groups) {
-        let gradient = dominators.immediate_dominator(NodeIndex::new(count + group)).map(NodeIndex::index);
-        let gradient = gradient.filter(|&op| op < count).map(OpId::new).filter(|&op| is_sized_as(graph, op, group));
-        // Without such an op, as with gradients of some rows alone, whatever the updates take is their gradient.
-        if let Some(gradient) = gradient.map(|op| first_of_size(graph, op, takes_inputs, group)) {
-            let is_before = |op: OpId| !takes_inputs[op.index()] || op == gradient;
-            let updates = graph.op_ids().filter(|op| group_of[op.index()] == Some(group)).collect();
-            after.extend(behind(graph, updates, (&mut seen, call), is_before));
+    for (call, (group, updates)) in (1..).zip(updates) {
+        let last = dominators.immediate_dominator(NodeIndex::new(count + group)).map(NodeIndex::index);
+        let last = last.filter(|&op| op < count).map(OpId::new).filter(|&op| is_sized_as(graph, op, group));
+        let Some(last) = last else {
+            // Without such an op, as with gradients of some rows alone, whatever the updates take is their gradient.
+            let taken = updates.iter().flat_map(|&update| graph.predecessors(update));
+            let taken = taken.filter(|edge| edge.tensor.is_some() && takes_inputs[edge.op.index()]);
+            let taken: Vec<OpId> = taken.map(|edge| edge.op).filter(|op| group_of[op.index()] != Some(group)).collect();
+            let unscaled = |&op: &OpId| scaled(graph, op, takes_inputs);
+            let sources: Vec<Edge> = taken.iter().filter_map(unscaled).collect();
+            sources.iter().filter_map(|edge| edge.tensor).for_each(|tensor| is_gradient[tensor.index()] = true);
+            let made = taken.iter().map(|op| unscaled(op).map_or(*op, |edge| edge.op));
+            of_group.insert(group, made.collect());
+            continue;
+        };
+        let first = first_of_size(graph, last, takes_inputs, group);
+        let is_before = |op: OpId| !takes_inputs[op.index()] || op == first;
+        behind(graph, updates.clone(), (&mut seen, call), is_before);
+        let after = |op: OpId| seen[op.index()] == call || group_of[op.index()] == Some(group);
+        for edge in graph.successors(first).filter(|edge| after(edge.op)) {
+            if let Some(tensor) = edge.tensor.filter(|_| is_size_of(graph, graph.edge_bytes(edge), group)) {
+                is_gradient[tensor.index()] = true;
+            }
         }
+        of_group.insert(group, vec![first]);
     }
-    reached(graph, &after, false)
+    (of_group, is_gradient)
 }
 
 /// The first op of the chain that ends with `op`, of which each takes data of one op that depends on the inputs, as large as its
 /// own output, and is the only one to take it or takes the variable, too: a scaled or transposed gradient is the gradient's, and
 /// the difference of a moving mean and that of a batch is the batch's.
 fn first_of_size(graph: &DataflowGraph, mut op: OpId, takes_inputs: &[bool], group: usize) -> OpId {
-    let size = |op: OpId| graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).max();
+    let is_own = |&other: &OpId| {
+        let own = graph.colocation().group_of(other).is_some_and(|own| own.index() == group);
+        own && !takes_inputs[other.index()]
+    };
     loop {
         let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some());
         let mut sources = data.filter(|edge| takes_inputs[edge.op.index()]);
-        match (sources.next(), sources.next()) {
-            (Some(edge), None) if Some(graph.edge_bytes(edge)) == size(op) => {
-                let source = edge.op;
-                let is_own = |&other: &OpId| {
-                    let own = graph.colocation().group_of(other).is_some_and(|own| own.index() == group);
-                    own && !takes_inputs[other.index()]
-                };
-                if graph.out_degree(source) > 1 && !graph.predecessor_ops(op).iter().any(is_own) {
+        op = match (scaled(graph, op, takes_inputs), sources.next(), sources.next()) {
+            (Some(edge), _, _) => edge.op,
+            (None, Some(edge), None) if Some(graph.edge_bytes(edge)) == size(graph, op) => {
+                if graph.out_degree(edge.op) > 1 && !graph.predecessor_ops(op).iter().any(is_own) {
                     return op;
                 }
-                op = source;
+                edge.op
             }
             _ => return op,
         }
     }
 }
 
-/// Whether an op has an output of as many bytes as a variable of a group, up to another precision.
+/// The largest output of an op.
+fn size(graph: &DataflowGraph, op: OpId) -> Option<u64> {
+    graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).max()
+}
+
+/// What an op multiplies by a number that depends on the inputs, such as a norm: of what it takes one tensor is as large as its output,
+/// and the others are small.
+fn scaled(graph: &DataflowGraph, op: OpId, takes_inputs: &[bool]) -> Option<Edge> {
+    let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some() && takes_inputs[edge.op.index()]);
+    let (small, large): (Vec<Edge>, Vec<Edge>) = data.partition(|&edge| graph.edge_bytes(edge) <= SMALL);
+    match large.as_slice() {
+        &[edge] if !small.is_empty() && Some(graph.edge_bytes(edge)) == size(graph, op) => Some(edge),
+        _ => None,
+    }
+}
+
+/// Whether an op has an output of as many bytes as a variable of a group.
 fn is_sized_as(graph: &DataflowGraph, op: OpId, group: usize) -> bool {
+    graph.outputs(op).any(|tensor| is_size_of(graph, graph.tensor_bytes(tensor), group))
+}
+
+/// Whether a variable of a group has so many bytes, up to another precision.
+fn is_size_of(graph: &DataflowGraph, bytes: u64, group: usize) -> bool {
     let states = graph.colocation().members(GroupId::new(group)).iter().filter(|&&member| is_state(graph, member));
-    let sizes: Vec<u64> =
-        states.flat_map(|&state| graph.outputs(state)).map(|tensor| graph.tensor_bytes(tensor)).collect();
-    let fits = |bytes: u64| sizes.iter().any(|&size| size == bytes || size == 2 * bytes || 2 * size == bytes);
-    graph.outputs(op).any(|tensor| fits(graph.tensor_bytes(tensor)))
+    let mut sizes = states.flat_map(|&state| graph.outputs(state)).map(|tensor| graph.tensor_bytes(tensor));
+    sizes.any(|size| size == bytes || size == 2 * bytes || 2 * size == bytes)
 }
 
 /// The ops whose data some ops take, directly or through others, back to those that come before.

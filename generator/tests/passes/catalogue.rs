@@ -34,10 +34,13 @@ fn whole_graphs_pruned_to_their_training_op_are_the_training_steps() {
 /// those of the batch, too.
 #[test]
 fn micro_batches_sum_one_gradient_for_each_weight() {
-    for (name, weights) in [("convnet", 8), ("resnet50", 267), ("gpt2", 132), ("llama", 0), ("vit", 0), ("unet", 0)] {
-        let graph = graph(name);
-        let weights = if weights > 0 { weights } else { count(&graph, "parameter") };
-        let new = passed(&graph, &["microbatch(2)"]).unwrap();
+    let tensorflow =
+        [("convnet", 8), ("recurrent", 4), ("dynamic_rnn", 4), ("resnet50", 161 + 106), ("transformer", 201)];
+    let jax =
+        ["gpt2", "llama", "moe", "vit", "unet", "gpt2_xl", "llama3_8b", "mixtral_8x7b", "vit_l", "stable_diffusion"];
+    let jax = jax.map(|name| (name, count(&graph(name), "parameter")));
+    for (name, weights) in tensorflow.into_iter().chain(jax) {
+        let new = passed(&graph(name), &["microbatch(2)"]).unwrap();
         let sums: Vec<OpId> = new.graph.op_ids().filter(|&op| new.origin.of(op).is_empty()).collect();
         assert_eq!(sums.len(), weights, "{name}: {:?}", new.lines);
     }
@@ -46,7 +49,7 @@ fn micro_batches_sum_one_gradient_for_each_weight() {
 /// Activations of most training steps take more memory than all else, and most of them need not be kept.
 #[test]
 fn most_of_the_forward_pass_can_be_done_again() {
-    for (name, least) in [("resnet50", 0.5), ("gpt2", 0.3), ("vit_l", 0.5), ("unet", 0.2)] {
+    for (name, least) in [("resnet50", 0.5), ("gpt2", 0.3), ("vit_l", 0.5), ("unet", 0.2), ("transformer", 0.3)] {
         let graph = graph(name);
         let new = passed(&graph, &["recompute"]).unwrap();
         let again: Vec<OpId> =

@@ -125,3 +125,31 @@ fn a_divided_batch_is_a_pipeline_without_a_schedule() {
         }
     }
 }
+
+/// Divided among workers, the graph of one worker is that of several. By hand, the input's gradient is summed, too, which nothing takes,
+/// and a worker keeps the part of its sum with the others.
+#[test]
+fn products_divided_among_members_are_tensor_parallel_training() {
+    for (n, layers) in [(2, 1), (3, 2), (4, 1)] {
+        let sizes = format!("layers={layers},model=192,sequence=24");
+        let one = graph(&format!("tensor_parallel(workers=1,{sizes})"));
+        let by_hand = graph(&format!("tensor_parallel(workers={n},{sizes})"));
+        let new = passed(&one, &[&format!("tensor_parallel({n})")]).unwrap().graph;
+        let sum = n + 2 * n * (n - 1);
+        assert_eq!(new.op_count() + sum, by_hand.op_count(), "{n} workers");
+        let counts = |graph: &DataflowGraph, name: &str| {
+            let ops = graph.op_ids().filter(|&op| op_type(graph, op) == name);
+            let bytes = |op: OpId| graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).sum::<u64>();
+            ops.map(|op| (graph.ops(op).round(), graph.memory_bytes(op), bytes(op))).collect::<Vec<_>>()
+        };
+        for name in
+            ["Input", "Variable", "Attention", "FeedForward", "AttentionGradient", "FeedForwardGradient", "Update"]
+        {
+            let (mut a, mut b) = (counts(&new, name), counts(&by_hand, name));
+            a.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            b.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            assert_eq!(a, b, "{name}, {n} workers");
+        }
+        assert_eq!(counts(&new, "Reduce").len() + n * (n - 1), counts(&by_hand, "Reduce").len());
+    }
+}

@@ -127,6 +127,81 @@ fn microbatch_repeats_what_takes_inputs_and_sums_gradients() {
     );
 }
 
+/// Four layers y1 to y4 with weights w1 to w4, and their gradients from the last to the first.
+fn deep() -> DataflowGraph {
+    let mut builder = GraphBuilder::default();
+    let mut op = |name: String, op_type: &str, bytes: u64, inputs: &[OpId]| {
+        let spec = OpSpec { name: Some(&name), op_type: Some(op_type), ..OpSpec::cost(10.0) };
+        let id = builder.add_op(spec, &[bytes]);
+        inputs.iter().for_each(|&input| builder.add_edge(input, 0, id).unwrap());
+        id
+    };
+    let x = op("x".to_owned(), "input", 800, &[]);
+    let weights: Vec<OpId> = (1..=4).map(|layer| op(format!("w{layer}"), "parameter", 400, &[])).collect();
+    let mut layers = vec![x];
+    for (layer, &weight) in (1..).zip(&weights) {
+        layers.push(op(format!("y{layer}"), "dot_general", 800, &[layers[layer - 1], weight]));
+    }
+    let mut error = layers[4];
+    let mut updates = Vec::new();
+    for layer in (1..=4).rev() {
+        let weight = weights[layer - 1];
+        let gradient = op(format!("g{layer}"), "dot_general", 400, &[layers[layer - 1], error]);
+        updates.push((weight, op(format!("u{layer}"), "sub", 400, &[weight, gradient])));
+        error = op(format!("e{layer}"), "dot_general", 800, &[error, weight]);
+    }
+    updates.into_iter().for_each(|(weight, update)| builder.colocate(weight, update).unwrap());
+    builder.build().unwrap()
+}
+
+#[test]
+fn recompute_makes_activations_again_when_the_backward_pass_comes_to_them() {
+    let new = passed(&deep(), &["recompute"]).unwrap();
+    let lines = told(&new.graph);
+    let of = |name: &str| lines.iter().find(|line| line.starts_with(&format!("{name} "))).cloned().unwrap_or_default();
+    assert_eq!(new.lines, ["recompute: 1 ops are done again, 20 % of the work of the forward pass"]);
+    // y1 is done again as soon as e3 is there, with which g2 takes it.
+    assert_eq!(of("y1/again"), "y1/again dot_general(x, w1, ^e3) 10 [800]");
+    assert_eq!(of("g2"), "g2 dot_general(y1/again, e3) 10 [400]");
+    assert_eq!(of("y2"), "y2 dot_general(y1, w2) 10 [800]");
+    assert_eq!(of("g3"), "g3 dot_general(y2, e4) 10 [400]");
+    let all = passed(&deep(), &["recompute(0)"]).unwrap();
+    assert_eq!(all.graph.op_ids().filter(|&op| all.graph.name(op).unwrap().ends_with("/again")).count(), 2);
+}
+
+#[test]
+fn replicate_sums_gradients_over_copies() {
+    let new = passed(&step(), &["prune", "replicate(2,sync=tree)"]).unwrap();
+    assert_eq!(new.lines[1], "replicate(n=2,sync=tree): 2 copies of 7 ops, 1 tensors summed over them");
+    let lines = told(&new.graph);
+    for expected in [
+        "g/copy_0 dot_general(x/copy_0, y/copy_0) 20 [400]",
+        "g/0/pack/copy_0 Pack(g/copy_0) 0 [400 400]",
+        "g/0/reduce_0/copy_0 Reduce(g/0/pack/copy_0, g/0/pack/copy_1) 100 [400]",
+        "g/0/gather_0/copy_1 Gather(g/0/reduce_0/copy_0) 0 [400]",
+        "s/copy_0 mul(g/0/reduce_0/copy_0) 1 [400]",
+        "s/copy_1 mul(g/0/gather_0/copy_1) 1 [400]",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected} in {lines:#?}");
+    }
+}
+
+#[test]
+fn tensor_parallel_divides_the_product_with_the_weights() {
+    let new = passed(&step(), &["prune", "tensor_parallel(2,sync=server)"]).unwrap();
+    let lines = told(&new.graph);
+    for expected in [
+        "w/copy_0 parameter() 0 [200]",
+        "xw/copy_0 dot_general(x/copy_0, w/copy_0) 20 [1600]",
+        "xw/0/aggregate/copy_2 Aggregate(xw/0/pack/copy_0, xw/0/pack/copy_1) 800 [1600]",
+        "y/copy_1 max(xw/0/aggregate/copy_2) 4 [1600]",
+        "g/copy_1 dot_general(x/copy_1, y/copy_1) 20 [200]",
+        "u/copy_1 sub(w/copy_1, s/copy_1) 0.5 [200]",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected} in {lines:#?}");
+    }
+}
+
 #[test]
 fn what_a_pass_cannot_do_is_one_line() {
     let mut builder = GraphBuilder::default();

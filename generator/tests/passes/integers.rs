@@ -91,6 +91,8 @@ pub(super) fn executed_as(old: &DataflowGraph, new: &DataflowGraph, origin: &Ori
 pub(super) struct Plan {
     /// For each layer, the earlier values that it takes beside the last, whether it has a weight, and whether it is elementwise.
     pub(super) layers: Vec<(Vec<prop::sample::Index>, bool, bool)>,
+    /// Whether gradients are scaled by the sum of all.
+    pub(super) clipped: bool,
     /// Whether ops have measured times.
     pub(super) timed: bool,
     /// Control edges between ops, by their numbers.
@@ -101,8 +103,10 @@ pub(super) fn plans() -> impl Strategy<Value = Plan> {
     let index = any::<prop::sample::Index>;
     let layer = (prop::collection::vec(index(), 0..2), any::<bool>(), any::<bool>());
     let control = prop::collection::vec((index(), index()), 0..3);
-    (prop::collection::vec(layer, 1..6), any::<bool>(), control).prop_map(|(layers, timed, control)| Plan {
+    let flags = (any::<bool>(), any::<bool>());
+    (prop::collection::vec(layer, 1..6), flags, control).prop_map(|(layers, (clipped, timed), control)| Plan {
         layers,
+        clipped,
         timed,
         control,
     })
@@ -125,16 +129,22 @@ impl Plan {
             values.push(maker.op(if *is_elementwise { "mul" } else { "matmul" }, 0, batch, &inputs));
         }
         let mut gradient = values[values.len() - 1];
+        let mut gradients = Vec::new();
         for &(weight, activation) in weights.iter().rev() {
-            let of_weight = maker.op("reduce_sum", 0, WEIGHT_BYTES, &[activation, gradient]);
-            let halved = maker.op("mul", 0, WEIGHT_BYTES, &[of_weight, weight]);
+            gradients.push((weight, maker.op("reduce_sum", 0, WEIGHT_BYTES, &[activation, gradient])));
+            gradient = maker.op("add", 0, batch, &[gradient, weight]);
+        }
+        // Not linear: it has to be done with the sums of gradients.
+        let made: Vec<OpId> = gradients.iter().map(|&(_, made)| made).collect();
+        let norm = (self.clipped && !made.is_empty()).then(|| maker.op("add", 0, 4, &made));
+        for (weight, made) in gradients {
+            let scaled = maker.op("mul", 0, WEIGHT_BYTES, &[made, norm.unwrap_or(weight)]);
             let mean = maker.op("parameter", WEIGHT_BYTES, WEIGHT_BYTES, &[]);
-            let new_mean = maker.op("add", 0, WEIGHT_BYTES, &[mean, halved]);
+            let new_mean = maker.op("add", 0, WEIGHT_BYTES, &[mean, scaled]);
             let update = maker.op("update", 0, WEIGHT_BYTES, &[weight, new_mean]);
             for op in [mean, new_mean, update] {
                 maker.builder.colocate(weight, op).unwrap();
             }
-            gradient = maker.op("add", 0, batch, &[gradient, weight]);
         }
         let count = maker.builder.op_count();
         for (a, b) in &self.control {

@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(error("placer=cats scheduler=pct"), "where: no row has all of 'placer=cats scheduler=pct'");
         assert_eq!(
             error("graph=convnet status=ok"),
-            "where: status is known only when a cell has run: use one of suite, graph, cluster, kinds, placer, \
+            "where: status is known only when a cell has run: use one of suite, graph, passes, cluster, kinds, placer, \
              placer_spec, scheduler, network, executor, repetition, seed, numbering"
         );
     }

@@ -1,0 +1,160 @@
+//! Tensor parallelism: products of matrices divided among members that share all else.
+
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
+use placebench_datasets::{DataflowGraph, GroupId, OpId, TensorId, is_matrix_op};
+
+use super::copies::{Copies, Sync};
+use super::training_step::{TrainingStep, is_state, op_type};
+use crate::pass::{Kept, Pass, PassError, Passed};
+use crate::rewrite::{Draft, refused_by};
+
+/// Divides each product with a variable among `n` members: a member has an n-th of the matrix and does an n-th of the product; what it
+/// computes is a part of the sum, and all members add up their parts. Everything else is done by every member for itself, on
+/// the same values.
+///
+/// A variable is divided if nothing but products takes it in the forward and the backward pass: matrices of weights, no biases and no
+/// tables of embeddings. With it are divided what is done to it once in a step, its gradient, and the products that take it or make
+/// its gradient. Gradients of divided variables stay with their member, and those of the others are the same on all, so that
+/// weights need no exchange. What is added up are the outputs of divided products: for a layer of a transformer two forward and
+/// two backward, in a graph whose products are ops of their own one for each.
+///
+/// # Complexity
+/// O(n · (ops + edges) · log ops), and 2n² ops for each sum on a ring.
+///
+/// # Reference
+/// M. Shoeybi et al.: Megatron-LM: training multi-billion parameter language models using model parallelism. arXiv:1909.08053, 2019,
+/// §3 (there, products come in pairs, of which the first needs no sum).
+pub(super) struct TensorParallel {
+    n: u32,
+    sync: Sync,
+}
+
+impl Pass for TensorParallel {
+    const NAME: &'static str = "tensor_parallel";
+    const SUMMARY: &'static str = "divides products of matrices among members, which add up their parts";
+    const SOURCE: &'static str = "Shoeybi et al. 2019, §3";
+    const KEEPS: &'static [Kept] = &[];
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self {
+            n: params.number("n", 2, 1..=4096, "members")?,
+            sync: params.word("sync", Sync::Ring, "how parts are summed: ring, doubling, tree or server")?,
+        })
+    }
+
+    fn apply(&self, graph: &DataflowGraph) -> Result<Passed, PassError> {
+        let step = TrainingStep::of(graph);
+        let divided = Divided::of(graph, &step);
+        if divided.variables == 0 {
+            let reason = "no variable is taken by products of matrices alone, so that there is nothing to divide";
+            return Err(PassError::refused::<Self>(reason));
+        }
+        let n = self.n as usize;
+        let draft = |op: OpId| match divided.is_product[op.index()] || divided.is_with[op.index()] {
+            true => Draft::part_of(graph, op, n, &divided.is_whole),
+            false => Draft::of(graph, op),
+        };
+        let is_summed = |tensor: TensorId, taker: OpId| {
+            divided.is_product[graph.producer(tensor).index()]
+                && divided.is_whole[tensor.index()]
+                && step.is_repeated(taker)
+        };
+        let copies = Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed };
+        let (rewrite, sums) = copies.made().map_err(refused_by::<Self>)?;
+        let products = divided.is_product.iter().filter(|&&is_product| is_product).count();
+        let variables = divided.variables;
+        rewrite
+            .finish(format!("{products} products with {variables} variables divided among {n} members, {sums} sums"))
+            .map_err(refused_by::<Self>)
+    }
+}
+
+/// What is divided.
+struct Divided {
+    /// Number of variables.
+    variables: usize,
+    /// Products.
+    is_product: Vec<bool>,
+    /// Divided variables, and what is done to them and to their gradients once in a step.
+    is_with: Vec<bool>,
+    /// Tensors that each member has in full: parts of sums.
+    is_whole: Vec<bool>,
+}
+
+impl Divided {
+    fn of(graph: &DataflowGraph, step: &TrainingStep) -> Self {
+        let is_matrix = |op: OpId| op_type(graph, op).is_some_and(is_matrix_op);
+        let mut divided = Self {
+            variables: 0,
+            is_product: vec![false; graph.op_count()],
+            is_with: vec![false; graph.op_count()],
+            is_whole: vec![false; graph.tensor_count()],
+        };
+        for (group, members) in graph.colocation().groups() {
+            let states = members.iter().copied().filter(|&op| is_state(graph, op));
+            let values: Vec<Vec<OpId>> = states.map(|state| step.values(graph, state)).collect();
+            let takers_of = |values: &Vec<OpId>| -> Vec<OpId> {
+                let taken = values.iter().flat_map(|&op| graph.successors(op)).filter(|edge| edge.tensor.is_some());
+                taken.map(|edge| edge.op).filter(|&op| step.is_repeated(op)).collect()
+            };
+            let takers: Vec<Vec<OpId>> = values.iter().map(takers_of).collect();
+            let taken = takers.iter().filter(|takers| !takers.is_empty()).count();
+            if taken == 0 || !takers.iter().flatten().all(|&taker| is_matrix(taker)) {
+                continue;
+            }
+            divided.variables += taken;
+            let after = step.after_gradient(graph, group);
+            for &op in values.iter().flatten().chain(&after).chain(members) {
+                divided.is_with[op.index()] = !step.is_repeated(op);
+            }
+            takers.iter().flatten().for_each(|taker| divided.is_product[taker.index()] = true);
+            // Products that make the gradient.
+            for edge in after.iter().chain(members).flat_map(|&op| graph.predecessors(op)) {
+                if edge.tensor.is_some() && step.is_repeated(edge.op) && is_matrix(edge.op) {
+                    divided.is_product[edge.op.index()] = true;
+                }
+            }
+        }
+        for op in graph.op_ids().filter(|op| divided.is_product[op.index()]) {
+            for tensor in graph.outputs(op) {
+                let mut takers = graph.successors(op).filter(|edge| edge.tensor == Some(tensor));
+                // What is taken once is a gradient, which stays divided.
+                divided.is_whole[tensor.index()] = takers.all(|edge| step.is_repeated(edge.op));
+            }
+        }
+        divided
+    }
+}
+
+impl TrainingStep {
+    /// What a variable is before the step: itself, and what is done to it once, such as reading or transposing.
+    fn values(&self, graph: &DataflowGraph, state: OpId) -> Vec<OpId> {
+        let (mut found, mut at) = (vec![state], 0);
+        while let Some(&op) = found.get(at) {
+            for edge in graph.successors(op).filter(|edge| edge.tensor.is_some()) {
+                if !self.takes_inputs(edge.op) && !self.is_update(edge.op) && !found.contains(&edge.op) {
+                    found.push(edge.op);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// What is done once with the gradient of a group's variables, up to their updates.
+    fn after_gradient(&self, graph: &DataflowGraph, group: GroupId) -> Vec<OpId> {
+        let is_of = |op: OpId| graph.colocation().group_of(op) == Some(group);
+        let mut found: Vec<OpId> = graph.op_ids().filter(|&op| self.is_update(op) && is_of(op)).collect();
+        let mut at = 0;
+        while let Some(&op) = found.get(at) {
+            for edge in graph.predecessors(op).filter(|edge| edge.tensor.is_some()) {
+                if self.takes_inputs(edge.op) && !self.is_repeated(edge.op) && !found.contains(&edge.op) {
+                    found.push(edge.op);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+}
