@@ -66,30 +66,47 @@ impl Sum<'_> {
     /// P. Patarasuk, X. Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations. Journal of Parallel and
     /// Distributed Computing 69(2), 2009, 117–124.
     pub(crate) fn on_a_ring(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
+        let (packs, sums) = self.reduce_scatter(to)?;
+        let gathered = self.all_gather(to, sums.clone())?;
+        let of_member = |((pack, sum), gathered): ((OpId, Output), Vec<Output>)| {
+            [(pack, 0), sum].into_iter().chain(gathered).collect()
+        };
+        Ok(packs.into_iter().zip(sums).zip(gathered).map(of_member).collect())
+    }
+
+    /// The first half of an all-reduce on a ring. Returns the op that packs each member's tensor, and for each member the sum of
+    /// one chunk: member m has chunk m + 1.
+    pub(crate) fn reduce_scatter(&self, to: &mut impl Members) -> Result<(Vec<OpId>, Vec<Output>), GraphError> {
         let count = self.members.len();
         let chunk = |number: usize| share(self.values, number, count);
         let packs = self.pack(to, |member| vec![chunk(member)])?;
         // Where each chunk is now.
         let mut at: Vec<Output> = packs.iter().map(|&pack| (pack, 1)).collect();
-        let mut results: Vec<Vec<Output>> = packs.iter().map(|&pack| vec![(pack, 0)]).collect();
-        for hop in 0..2 * (count - 1) {
-            let adds = hop + 1 < count;
-            for member in 0..count {
+        for hop in 0..count - 1 {
+            for (member, &pack) in packs.iter().enumerate() {
                 let number = (member + 2 * count - hop - 1) % count;
-                let bytes = [(self.message)(chunk(number))];
-                let place = self.members[member];
-                let op = if adds {
-                    let name = format!("{}reduce_{hop}", self.name);
-                    let inputs = [at[number], (packs[member], 0)];
-                    to.add(place, &name, "Reduce", (self.add_ops)(chunk(number)), &bytes, &inputs)?
-                } else {
-                    let name = format!("{}gather_{}", self.name, hop + 1 - count);
-                    to.add(place, &name, "Gather", 0.0, &bytes, &[at[number]])?
-                };
-                at[number] = (op, 0);
-                if hop + 2 >= count {
-                    results[member].push((op, 0));
-                }
+                let name = format!("{}reduce_{hop}", self.name);
+                let (inputs, bytes) = ([at[number], (pack, 0)], [(self.message)(chunk(number))]);
+                let cost = (self.add_ops)(chunk(number));
+                at[number] = (to.add(self.members[member], &name, "Reduce", cost, &bytes, &inputs)?, 0);
+            }
+        }
+        Ok((packs, (0..count).map(|member| at[(member + 1) % count]).collect()))
+    }
+
+    /// The second half: member m begins with chunk m + 1, and in the end each has all. Returns for each member the others' chunks.
+    pub(crate) fn all_gather(&self, to: &mut impl Members, own: Vec<Output>) -> Result<Vec<Vec<Output>>, GraphError> {
+        let count = self.members.len();
+        let mut at = own;
+        at.rotate_right(1);
+        let mut results: Vec<Vec<Output>> = vec![Vec::with_capacity(count); count];
+        for hop in count - 1..2 * (count - 1) {
+            for (member, results) in results.iter_mut().enumerate() {
+                let number = (member + 2 * count - hop - 1) % count;
+                let bytes = [(self.message)(share(self.values, number, count))];
+                let name = format!("{}gather_{}", self.name, hop + 1 - count);
+                at[number] = (to.add(self.members[member], &name, "Gather", 0.0, &bytes, &[at[number]])?, 0);
+                results.push(at[number]);
             }
         }
         Ok(results)

@@ -58,12 +58,12 @@ impl<'g> Draft<'g> {
     }
 
     /// The op for one of `parts` parts of its batch: a part of its work, and of the bytes of its outputs but for those that are
-    /// `undivided`, by tensor.
+    /// `undivided`, by tensor; none is if there is no such list.
     pub(crate) fn part_of(graph: &'g DataflowGraph, op: OpId, parts: usize, undivided: &[bool]) -> Self {
         let mut draft = Self::of(graph, op).scaled(1.0 / parts as f64);
         draft.memory_bytes = draft.memory_bytes.div_ceil(parts as u64);
         for (bytes, tensor) in draft.outputs.iter_mut().zip(graph.outputs(op)) {
-            if !undivided[tensor.index()] {
+            if !undivided.get(tensor.index()).copied().unwrap_or(false) {
                 *bytes = bytes.div_ceil(parts as u64);
             }
         }

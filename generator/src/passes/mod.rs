@@ -9,6 +9,7 @@ mod microbatch;
 mod prune;
 mod recompute;
 mod replicate;
+mod shard_state;
 mod tensor_parallel;
 mod training_step;
 
@@ -24,6 +25,7 @@ pub static PASSES: LazyLock<Vec<PassEntry>> = LazyLock::new(|| {
         PassEntry::of::<fuse::Fuse>(),
         PassEntry::of::<microbatch::Microbatch>(),
         PassEntry::of::<replicate::Replicate>(),
+        PassEntry::of::<shard_state::ShardState>(),
         PassEntry::of::<tensor_parallel::TensorParallel>(),
         PassEntry::of::<recompute::Recompute>(),
     ]

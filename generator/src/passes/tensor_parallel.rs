@@ -2,7 +2,7 @@
 
 use placebench_base::params::Params;
 use placebench_base::spec::SpecError;
-use placebench_datasets::{DataflowGraph, GroupId, OpId, TensorId, is_matrix_op};
+use placebench_datasets::{DataflowGraph, OpId, TensorId, is_matrix_op};
 
 use super::copies::{Copies, Sync};
 use super::training_step::{TrainingStep, is_state, op_type};
@@ -124,37 +124,5 @@ impl Divided {
             }
         }
         divided
-    }
-}
-
-impl TrainingStep {
-    /// What a variable is before the step: itself, and what is done to it once, such as reading or transposing.
-    fn values(&self, graph: &DataflowGraph, state: OpId) -> Vec<OpId> {
-        let (mut found, mut at) = (vec![state], 0);
-        while let Some(&op) = found.get(at) {
-            for edge in graph.successors(op).filter(|edge| edge.tensor.is_some()) {
-                if !self.takes_inputs(edge.op) && !self.is_update(edge.op) && !found.contains(&edge.op) {
-                    found.push(edge.op);
-                }
-            }
-            at += 1;
-        }
-        found
-    }
-
-    /// What is done once with the gradient of a group's variables, up to their updates.
-    fn after_gradient(&self, graph: &DataflowGraph, group: GroupId) -> Vec<OpId> {
-        let is_of = |op: OpId| graph.colocation().group_of(op) == Some(group);
-        let mut found: Vec<OpId> = graph.op_ids().filter(|&op| self.is_update(op) && is_of(op)).collect();
-        let mut at = 0;
-        while let Some(&op) = found.get(at) {
-            for edge in graph.predecessors(op).filter(|edge| edge.tensor.is_some()) {
-                if self.takes_inputs(edge.op) && !self.is_repeated(edge.op) && !found.contains(&edge.op) {
-                    found.push(edge.op);
-                }
-            }
-            at += 1;
-        }
-        found
     }
 }

@@ -88,6 +88,36 @@ impl TrainingStep {
         graph.op_ids().map(|op| self.is_repeated(op) && met[op.index()] == count).collect()
     }
 
+    /// What a variable is before the step: itself, and what is done to it once, such as reading or transposing.
+    pub(super) fn values(&self, graph: &DataflowGraph, state: OpId) -> Vec<OpId> {
+        let (mut found, mut at) = (vec![state], 0);
+        while let Some(&op) = found.get(at) {
+            for edge in graph.successors(op).filter(|edge| edge.tensor.is_some()) {
+                if !self.takes_inputs(edge.op) && !self.is_update(edge.op) && !found.contains(&edge.op) {
+                    found.push(edge.op);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// What is done once with the gradient of a group's variables, up to their updates.
+    pub(super) fn after_gradient(&self, graph: &DataflowGraph, group: GroupId) -> Vec<OpId> {
+        let is_of = |op: OpId| graph.colocation().group_of(op) == Some(group);
+        let mut found: Vec<OpId> = graph.op_ids().filter(|&op| self.is_update(op) && is_of(op)).collect();
+        let mut at = 0;
+        while let Some(&op) = found.get(at) {
+            for edge in graph.predecessors(op).filter(|edge| edge.tensor.is_some()) {
+                if self.takes_inputs(edge.op) && !self.is_repeated(edge.op) && !found.contains(&edge.op) {
+                    found.push(edge.op);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
     /// Whether what an op does is done for each example.
     pub(super) fn is_repeated(&self, op: OpId) -> bool {
         self.is_repeated[op.index()]
@@ -322,7 +352,7 @@ fn behind(
 }
 
 /// Tensors of at most so many bytes are numbers or shapes, whose size does not depend on the batch.
-const SMALL: u64 = 64;
+pub(super) const SMALL: u64 = 64;
 
 /// Whether the size of a tensor does not depend on the batch: gradients, what merely becomes one, and what is small.
 pub(super) fn undivided(graph: &DataflowGraph, step: &TrainingStep) -> Vec<bool> {

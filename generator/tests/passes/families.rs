@@ -153,3 +153,48 @@ fn products_divided_among_members_are_tensor_parallel_training() {
         assert_eq!(counts(&new, "Reduce").len() + n * (n - 1), counts(&by_hand, "Reduce").len());
     }
 }
+
+/// What moves between copies, each on a device of its own: every tensor once to each other copy that takes it.
+fn moved(graph: &DataflowGraph) -> u64 {
+    let copy = |op: OpId| graph.name(op).unwrap().rsplit_once("copy_").unwrap().1.to_owned();
+    let mut bytes = 0;
+    for op in graph.op_ids() {
+        for tensor in graph.outputs(op) {
+            let takers = graph.successors(op).filter(|edge| edge.tensor == Some(tensor)).map(|edge| copy(edge.op));
+            let others: std::collections::BTreeSet<String> = takers.filter(|other| *other != copy(op)).collect();
+            bytes += others.len() as u64 * graph.tensor_bytes(tensor);
+        }
+    }
+    bytes
+}
+
+/// Rajbhandari et al. 2020, §7: stages 1 and 2 move what an all-reduce of the gradients does, stage 3 half as much again; and the state
+/// of a copy is divided by the number of copies, with stage 3 the weights, too.
+#[test]
+fn divided_state_moves_and_holds_what_its_authors_say() {
+    for name in ["vit_l", "llama3_8b", "gpt2"] {
+        let graph = placebench_datasets::catalogue::load(name).unwrap().1;
+        let memory = |graph: &DataflowGraph, op_type: &str| -> u64 {
+            let of_type = graph.op_ids().filter(|&op| self::op_type(graph, op) == op_type);
+            of_type.map(|op| graph.memory_bytes(op)).sum()
+        };
+        let (weights, state) = (memory(&graph, "parameter"), memory(&graph, "state"));
+        for n in [2, 4] {
+            let all_reduced = moved(&passed(&graph, &[&format!("replicate({n})")]).unwrap().graph);
+            assert!((all_reduced as f64 / (2 * (n - 1) * weights) as f64 - 1.0).abs() < 0.01, "{name}: {all_reduced}");
+            for (stage, share) in [(1, 1.0), (2, 1.0), (3, 1.5)] {
+                let new = passed(&graph, &[&format!("shard_state({n},stage={stage})")]).unwrap().graph;
+                let ratio = moved(&new) as f64 / all_reduced as f64;
+                // Tables of embeddings are gathered for the forward pass alone.
+                assert!((ratio / share - 1.0).abs() < 0.04, "{name}, stage {stage}, {n} copies: {ratio}");
+                let parts = if stage == 3 { 1 } else { n };
+                let (new_weights, new_state) = (memory(&new, "parameter"), memory(&new, "state"));
+                assert!((new_weights as f64 / (parts * weights) as f64 - 1.0).abs() < 1e-3, "{name}, stage {stage}");
+                assert!(
+                    (new_state as f64 / state as f64 - 1.0).abs() < 1e-3,
+                    "{name}, stage {stage}: {new_state} of {state}"
+                );
+            }
+        }
+    }
+}

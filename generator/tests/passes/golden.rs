@@ -160,11 +160,11 @@ fn recompute_makes_activations_again_when_the_backward_pass_comes_to_them() {
     let lines = told(&new.graph);
     let of = |name: &str| lines.iter().find(|line| line.starts_with(&format!("{name} "))).cloned().unwrap_or_default();
     assert_eq!(new.lines, ["recompute: 1 ops are done again, 20 % of the work of the forward pass"]);
-    // y1 is done again as soon as e3 is there, with which g2 takes it.
-    assert_eq!(of("y1/again"), "y1/again dot_general(x, w1, ^e3) 10 [800]");
-    assert_eq!(of("g2"), "g2 dot_general(y1/again, e3) 10 [400]");
-    assert_eq!(of("y2"), "y2 dot_general(y1, w2) 10 [800]");
-    assert_eq!(of("g3"), "g3 dot_general(y2, e4) 10 [400]");
+    // x, y1 | y2, y3 | y4: y2 leaves no segment, and is done again as soon as e4 is there, with which g3 takes it.
+    assert_eq!(of("y2/again"), "y2/again dot_general(y1, w2, ^e4) 10 [800]");
+    assert_eq!(of("g3"), "g3 dot_general(y2/again, e4) 10 [400]");
+    assert_eq!(of("y3"), "y3 dot_general(y2, w3) 10 [800]");
+    assert_eq!(of("g2"), "g2 dot_general(y1, e3) 10 [400]");
     let all = passed(&deep(), &["recompute(0)"]).unwrap();
     assert_eq!(all.graph.op_ids().filter(|&op| all.graph.name(op).unwrap().ends_with("/again")).count(), 2);
 }

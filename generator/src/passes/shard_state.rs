@@ -1,0 +1,340 @@
+//! Data parallelism whose copies divide what stays from step to step.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
+use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
+
+use super::additions::Additions;
+use super::training_step::{SMALL, TrainingStep, is_state, undivided};
+use crate::exchange::{Members, Sum, share};
+use crate::pass::{Kept, Pass, PassError, Passed};
+use crate::rewrite::{Draft, Rewrite, refused_by};
+use crate::sketch::Output;
+
+/// Makes `n` copies of a training step, as `replicate` does, that divide the state of the optimizer among them (stages 1 and 2),
+/// and the weights, too (stage 3).
+///
+/// A gradient is summed by a reduce-scatter on a ring, after which each copy has an n-th of the sum. It updates that n-th of the
+/// weights. In stages 1 and 2 the new weights are gathered by all at the end of the step; in stage 3 each copy keeps its n-th,
+/// and weights are gathered before the forward pass and again before the backward pass, as soon as the gradients are there that the
+/// first op takes which needs them. A copy holds W + S/n bytes of weights and state, or (W + S)/n in stage 3, and for weights and
+/// gradients of W bytes 2(n − 1) · W bytes move, or 3(n − 1) · W, if no two copies share a device.
+///
+/// Stage 2 differs from stage 1 in what is kept of gradients between micro-batches: as a graph of one step, in which a tensor is
+/// freed after its last use, it is the same. A norm of all gradients would need a sum of one number for each group over the
+/// copies, which is left out.
+///
+/// # Complexity
+/// O(n · (ops + edges) · log ops), and 2n² ops for each gradient.
+///
+/// # Reference
+/// S. Rajbhandari, J. Rasley, O. Ruwase, Y. He: ZeRO: memory optimizations toward training trillion parameter models. SC 2020, §5, §7.
+pub(super) struct ShardState {
+    n: u32,
+    stage: u32,
+}
+
+impl Pass for ShardState {
+    const NAME: &'static str = "shard_state";
+    const SUMMARY: &'static str =
+        "makes copies of a training step that divide state (ZeRO 1, 2) and weights (3) among them";
+    const SOURCE: &'static str = "Rajbhandari et al. 2020";
+    const KEEPS: &'static [Kept] = &[];
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self {
+            n: params.number("n", 2, 1..=4096, "copies")?,
+            stage: params.number("stage", 1, 1..=3, "what is divided: state (1, 2), or weights, too (3)")?,
+        })
+    }
+
+    fn apply(&self, graph: &DataflowGraph) -> Result<Passed, PassError> {
+        let step = TrainingStep::of(graph);
+        if !step.has_updates() {
+            return Err(PassError::refused::<Self>("the graph updates no variable: there is no state to divide"));
+        }
+        let sharding = Sharding::of(graph, &step, self.n as usize, self.stage == 3);
+        sharding.made().map_err(refused_by::<Self>)
+    }
+}
+
+/// What is divided, and who takes what.
+struct Sharding<'g, 's> {
+    graph: &'g DataflowGraph,
+    step: &'s TrainingStep,
+    n: usize,
+    /// Whether an op is done by each copy for an n-th of a variable.
+    is_shard: Vec<bool>,
+    /// Tensors of weights that are divided, by stage 3, and that ops done for each example take.
+    is_gathered: Vec<bool>,
+    /// The op that makes new weights, and their bytes, where they are gathered at the end.
+    updated: Vec<(OpId, u64)>,
+    is_backward: Vec<bool>,
+}
+
+impl<'g, 's> Sharding<'g, 's> {
+    fn of(graph: &'g DataflowGraph, step: &'s TrainingStep, n: usize, weights_too: bool) -> Self {
+        let is_forward = step.forward(graph);
+        let is_backward = graph.op_ids().map(|op| step.is_repeated(op) && !is_forward[op.index()]).collect();
+        let mut sharding = Self {
+            graph,
+            step,
+            n,
+            is_shard: vec![false; graph.op_count()],
+            is_gathered: vec![false; graph.tensor_count()],
+            updated: Vec::new(),
+            is_backward,
+        };
+        for (group, members) in graph.colocation().groups() {
+            let updates: Vec<OpId> = members.iter().copied().filter(|&op| step.is_update(op)).collect();
+            if !updates.iter().any(|&op| step.takes_inputs(op)) {
+                continue;
+            }
+            // What is done to the gradient alone, and to the variables' states.
+            for &op in updates.iter().chain(&step.after_gradient(graph, group)) {
+                sharding.is_shard[op.index()] = true;
+            }
+            let mut weights = 0;
+            for state in members.iter().copied().filter(|&op| is_state(graph, op)) {
+                let values = step.values(graph, state);
+                let takers =
+                    |&op: &OpId| graph.successors(op).any(|edge| edge.tensor.is_some() && step.is_repeated(edge.op));
+                let is_weight = values.iter().any(takers);
+                if is_weight {
+                    weights =
+                        weights.max(graph.outputs(state).map(|tensor| graph.tensor_bytes(tensor)).max().unwrap_or(0));
+                }
+                if is_weight && !weights_too {
+                    continue;
+                }
+                for &op in &values {
+                    sharding.is_shard[op.index()] = true;
+                    graph.outputs(op).for_each(|tensor| sharding.is_gathered[tensor.index()] = true);
+                }
+            }
+            // The last update, which nothing of the group takes, makes the weights.
+            let is_last = |&&op: &&OpId| !graph.successor_ops(op).iter().any(|next| updates.contains(next));
+            if let Some(&last) = updates.iter().rev().find(is_last).filter(|_| !weights_too && weights > 0) {
+                sharding.updated.push((last, weights));
+            }
+        }
+        sharding
+    }
+
+    /// The port at which an update hands on the new weights, if it does.
+    fn port_of(&self, op: OpId, weights: u64) -> Option<usize> {
+        self.graph.outputs(op).position(|tensor| self.graph.tensor_bytes(tensor) == weights)
+    }
+
+    fn made(&self) -> Result<Passed, GraphError> {
+        let (graph, step, n) = (self.graph, self.step, self.n);
+        let whole = undivided(graph, step);
+        let last: BTreeMap<OpId, u64> = self.updated.iter().copied().collect();
+        let mut rewrite = Rewrite::new(graph);
+        let mut copies: Vec<Vec<OpId>> = Vec::with_capacity(n);
+        for copy in 0..n {
+            let draft = |op: OpId| {
+                let mut draft = match (step.is_repeated(op), self.is_shard[op.index()]) {
+                    (true, _) => Draft::part_of(graph, op, n, &whole),
+                    (false, true) => Draft::part_of(graph, op, n, &[]),
+                    (false, false) => Draft::of(graph, op),
+                };
+                // An update that does not hand on its part of the new weights does so now.
+                if let Some(&weights) = last.get(&op).filter(|&&weights| n > 1 && self.port_of(op, weights).is_none()) {
+                    draft.outputs.push(share(weights, (copy + 1) % n, n));
+                }
+                draft.suffixed(&format!("copy_{copy}"))
+            };
+            copies.push(graph.op_ids().map(|op| rewrite.add(draft(op))).collect());
+        }
+        let mut ring = Ring {
+            graph,
+            additions: Additions::of(graph),
+            copies: &copies,
+            rewrite: &mut rewrite,
+            near: OpId(0),
+            with: OpId(0),
+            after: Vec::new(),
+        };
+        let mut summed: BTreeMap<TensorId, Vec<Vec<Output>>> = BTreeMap::new();
+        let mut gathered: BTreeMap<(TensorId, bool), Vec<Vec<Output>>> = BTreeMap::new();
+        for op in graph.op_ids() {
+            for edge in graph.predecessors(op) {
+                let Some(tensor) = edge.tensor else {
+                    for copy in &copies {
+                        ring.rewrite.builder.add_control_edge(copy[edge.op.index()], copy[op.index()])?;
+                    }
+                    continue;
+                };
+                let bytes = graph.tensor_bytes(tensor);
+                let is_summed = step.is_repeated(edge.op) && !step.is_repeated(op);
+                let is_gathered = self.is_gathered[tensor.index()] && step.is_repeated(op);
+                let results = if n == 1 || bytes == 0 || !(is_summed || is_gathered) {
+                    None
+                } else if is_summed {
+                    Some(match summed.entry(tensor) {
+                        Entry::Occupied(sum) => &*sum.into_mut(),
+                        Entry::Vacant(place) => &*place.insert(self.summed(&mut ring, tensor, op)?),
+                    })
+                } else {
+                    let key = (tensor, self.is_backward[op.index()]);
+                    Some(match gathered.entry(key) {
+                        Entry::Occupied(all) => &*all.into_mut(),
+                        Entry::Vacant(place) => &*place.insert(self.gathered(&mut ring, key)?),
+                    })
+                };
+                for (at, copy) in copies.iter().enumerate() {
+                    match results {
+                        None => ring.rewrite.builder.add_edge(
+                            copy[edge.op.index()],
+                            graph.port(tensor),
+                            copy[op.index()],
+                        )?,
+                        Some(results) => results[at].iter().try_for_each(|&(result, port)| {
+                            ring.rewrite.builder.add_edge(result, port, copy[op.index()])
+                        })?,
+                    }
+                }
+            }
+        }
+        if n > 1 {
+            for &(op, weights) in &self.updated {
+                (ring.near, ring.with) = (op, op);
+                let port = self.port_of(op, weights).unwrap_or(graph.outputs(op).len());
+                let parts: Vec<Output> = copies.iter().map(|copy| (copy[op.index()], port)).collect();
+                ring.exchange(op, "weights", weights, &parts, |sum, ring| {
+                    sum.all_gather(ring, parts.clone()).map(drop)
+                })?;
+            }
+        }
+        for copy in &copies {
+            rewrite.colocate(|op| [copy[op.index()]])?;
+        }
+        let (sums, gathers) = (summed.len(), gathered.len() + self.updated.len());
+        rewrite.finish(format!(
+            "{n} copies of {} ops, {sums} tensors summed, weights gathered {gathers} times",
+            graph.op_count()
+        ))
+    }
+
+    /// The sum of a tensor over all copies: for each copy its part, or all of it where it is small.
+    fn summed(&self, ring: &mut Ring<'g, '_>, tensor: TensorId, taker: OpId) -> Result<Vec<Vec<Output>>, GraphError> {
+        let (graph, producer) = (self.graph, self.graph.producer(tensor));
+        let (port, bytes) = (graph.port(tensor), graph.tensor_bytes(tensor));
+        (ring.near, ring.with) = (producer, taker);
+        let tensors: Vec<Output> = ring.copies.iter().map(|copy| (copy[producer.index()], port)).collect();
+        let in_full = bytes <= SMALL || !self.is_shard[taker.index()];
+        ring.exchange(producer, &format!("sum_{port}"), bytes, &tensors, |sum, ring| match in_full {
+            true => sum.on_a_ring(ring),
+            false => {
+                let (_, parts) = sum.reduce_scatter(ring)?;
+                Ok(parts.into_iter().map(|part| vec![part]).collect())
+            }
+        })
+    }
+
+    /// The weights, of which each copy has a part, on all copies: once for the forward and once for the backward pass.
+    fn gathered(
+        &self,
+        ring: &mut Ring<'g, '_>,
+        (tensor, backward): (TensorId, bool),
+    ) -> Result<Vec<Vec<Output>>, GraphError> {
+        let (graph, producer) = (self.graph, self.graph.producer(tensor));
+        let (port, bytes) = (graph.port(tensor), graph.tensor_bytes(tensor));
+        (ring.near, ring.with) = (producer, producer);
+        if backward {
+            let positions = graph.topological_positions();
+            let takers = graph.successors(producer).filter(|edge| edge.tensor == Some(tensor)).map(|edge| edge.op);
+            let first =
+                takers.filter(|taker| self.is_backward[taker.index()]).min_by_key(|taker| positions[taker.index()]);
+            let gradients = first.into_iter().flat_map(|first| graph.predecessor_ops(first).iter().copied());
+            ring.after = gradients.filter(|op| self.is_backward[op.index()]).collect();
+        }
+        let parts: Vec<Output> = ring.copies.iter().map(|copy| (copy[producer.index()], port)).collect();
+        let what = format!("{}_{port}", if backward { "weights_again" } else { "weights" });
+        let n = self.n;
+        ring.exchange(producer, &what, bytes, &parts.clone(), |sum, ring| {
+            // What was sent once stays until its last use: to be sent again it has to be made again.
+            let send = |(member, part): (usize, Output)| {
+                let bytes = [share(bytes, (member + 1) % n, n)];
+                Ok((ring.add(member, &format!("{}pack", sum.name), "Pack", 0.0, &bytes, &[part])?, 0))
+            };
+            let parts = parts.into_iter().enumerate().map(send).collect::<Result<Vec<Output>, GraphError>>()?;
+            ring.after.clear();
+            let mut all = sum.all_gather(ring, parts.clone())?;
+            all.iter_mut().zip(parts).for_each(|(all, part)| all.push(part));
+            Ok(all)
+        })
+    }
+}
+
+/// Adds the ops of exchanges, at the price of the graph's own additions.
+struct Ring<'g, 'r> {
+    graph: &'g DataflowGraph,
+    additions: Additions<'g>,
+    copies: &'r [Vec<OpId>],
+    rewrite: &'r mut Rewrite<'g>,
+    /// The old op that makes what is exchanged.
+    near: OpId,
+    /// The old op on whose device an exchange goes on.
+    with: OpId,
+    /// Old ops that an exchange waits for.
+    after: Vec<OpId>,
+}
+
+impl Ring<'_, '_> {
+    /// An exchange of something of an op, of which each member has some.
+    fn exchange<T>(
+        &mut self,
+        op: OpId,
+        what: &str,
+        bytes: u64,
+        tensors: &[Output],
+        exchange: impl FnOnce(&Sum<'_>, &mut Self) -> Result<T, GraphError>,
+    ) -> Result<T, GraphError> {
+        let sum = Sum {
+            name: self.graph.name(op).map_or_else(|| format!("{op}/{what}/"), |name| format!("{name}/{what}/")),
+            values: bytes,
+            members: &(0..self.copies.len()).collect::<Vec<_>>(),
+            tensors,
+            bytes: &|bytes| bytes,
+            message: &|bytes| bytes,
+            pack_ops: 0.0,
+            add_ops: &|bytes| bytes as f64,
+        };
+        exchange(&sum, self)
+    }
+}
+
+impl Members for Ring<'_, '_> {
+    /// `ops` are bytes that are added.
+    fn add(
+        &mut self,
+        member: usize,
+        name: &str,
+        op_type: &str,
+        ops: f64,
+        outputs: &[u64],
+        inputs: &[Output],
+    ) -> Result<OpId, GraphError> {
+        let Self { graph, additions, copies, rewrite, near, with, after } = self;
+        let draft = additions.draft(graph, *near, ops as u64, if ops > 0.0 { 2 } else { 0 });
+        let draft = Draft {
+            name: graph.has_names().then(|| Cow::Owned(format!("{name}/copy_{member}"))),
+            op_type: draft.op_type.is_some().then(|| Cow::Owned(op_type.to_owned())),
+            outputs: outputs.to_vec(),
+            ..draft
+        };
+        let op = rewrite.add(draft);
+        inputs.iter().try_for_each(|&(input, port)| rewrite.builder.add_edge(input, port, op))?;
+        for waited in after.iter() {
+            rewrite.builder.add_control_edge(copies[member][waited.index()], op)?;
+        }
+        rewrite.builder.colocate(copies[member][with.index()], op)?;
+        Ok(op)
+    }
+}
