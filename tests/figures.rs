@@ -45,6 +45,22 @@ leveled = { levels = 4, nodes_per_level = [2, 4] }
 preset = "gtx1080x2"
 "#;
 
+/// A run with passes.
+const PASSED: &str = r#"
+name = "passed"
+placers = ["heft", "expert"]
+passes = [[], ["coarsen"], ["coarsen", "fuse"]]
+
+[[graph]]
+catalogue = "convnet"
+
+[[graph]]
+catalogue = "recurrent"
+
+[[cluster]]
+preset = "gtx1080x2"
+"#;
+
 fn run(folder: &Path) {
     std::fs::write(folder.join("small.toml"), SUITE).unwrap();
     let output = placebench(folder, &["run", "small.toml", "--quiet", "--out", "run"]);
@@ -129,8 +145,11 @@ fn the_documentation_has_the_columns_of_the_data_of_every_kind() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path());
     std::fs::write(folder.path().join("measured.toml"), MEASURED).unwrap();
+    std::fs::write(folder.path().join("passed.toml"), PASSED).unwrap();
     for args in [
         &["run", "measured.toml", "-q", "--out", "measured"][..],
+        &["run", "passed.toml", "-q", "--out", "passed"],
+        &["figure", "passed", "--kind", "passes", "--out", "f"],
         &["figure", "run", "--out", "f"],
         &["figure", "measured", "--kind", "prediction,gantt", "--out", "f"],
     ] {

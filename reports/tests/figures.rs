@@ -61,6 +61,34 @@ fn rows() -> Vec<Row> {
     rows
 }
 
+/// Some rows with their graphs' passes, with which everything takes half as long, or as long again; and without.
+fn passed_rows() -> Vec<Row> {
+    let is_kept = |row: &Row| row.cluster == "gtx1080x2" && row.repetition == 0;
+    let rows: Vec<Row> = rows().into_iter().filter(is_kept).collect();
+    let with = |passes: &str, factor: f64| -> Vec<Row> {
+        let passed = |row: &Row| Row {
+            graph: format!("{}+{passes}", row.graph),
+            passes: Some(passes.to_owned()),
+            makespan: row.makespan.map(|makespan| makespan * factor),
+            ..row.clone()
+        };
+        rows.iter().map(passed).collect()
+    };
+    [with("prune", 0.5), with("fuse+prune", 2.0), rows.clone()].concat()
+}
+
+#[test]
+fn passes_are_compared_with_the_graphs_without_them() {
+    let table = Results::new(&passed_rows()).unwrap();
+    let figures = FigureKind::Passes.of_rows(&table, Metric::Makespan, Sort::Mean).unwrap();
+    let data = figures[0].figure.table();
+    for row in &data.rows {
+        let expected = if row[0] == "prune" { "0.5" } else { "2" };
+        assert_eq!(row[2], expected, "{row:?}");
+    }
+    assert!(data.rows.iter().any(|row| row[0] == "prune") && data.rows.iter().any(|row| row[0] == "fuse+prune"));
+}
+
 /// The same on one cluster under one scheduler, as if they had been measured, some of them far from what was predicted.
 fn measured_rows() -> Vec<Row> {
     let is_kept = |row: &Row| row.cluster == "gtx1080x2" && row.scheduler == "pct" && row.repetition == 0;
@@ -84,11 +112,16 @@ fn measured_rows() -> Vec<Row> {
 fn all_figures() -> Vec<NamedFigure> {
     let table = Results::new(&rows()).unwrap();
     let measured = Results::new(&measured_rows()).unwrap();
+    let passed = Results::new(&passed_rows()).unwrap();
     let mut figures: Vec<NamedFigure> = FigureKind::all()
         .filter(|kind| kind.is_of_rows())
         .flat_map(|kind| {
             let kind = &kind;
-            let table = if *kind == FigureKind::Prediction { &measured } else { &table };
+            let table = match kind {
+                FigureKind::Prediction => &measured,
+                FigureKind::Passes => &passed,
+                _ => &table,
+            };
             let figures = kind.of_rows(table, Metric::Makespan, Sort::Mean).unwrap();
             assert!(!figures.is_empty(), "{}", kind.name());
             // Of one a graph and cluster, some are enough.

@@ -93,6 +93,7 @@ impl Column {
     pub fn expr(self) -> Expr {
         match self {
             Self::Placer => col("placer_name"),
+            Self::Passes => col("passes").fill_null(lit("")),
             Self::PlacerSpec => coalesce(&[col("placer_spec"), col("placer")]),
             Self::Repetition | Self::Seed | Self::Numbering => col(self.name()).cast(DataType::String),
             other => col(other.name()),

@@ -5,6 +5,7 @@
 
 mod cells;
 mod compare;
+mod passed;
 mod predicted;
 mod series;
 
@@ -54,6 +55,8 @@ pub enum FigureKind {
     Colocation,
     /// Predicted against measured makespans.
     Prediction,
+    /// Passes: with them over without.
+    Passes,
 }
 
 /// What is known of a kind.
@@ -95,11 +98,12 @@ const GROUPS: &str = "none of its graphs has colocation groups";
 const INSTANCES: &str = "it needs at least two placers and two graphs or clusters, whose best is above 0";
 const CLUSTERS: &str = "it needs a graph on several clusters";
 const MEASURED: &str = "it needs cells of an executor that measures, such as threads";
+const PASSED: &str = "it needs graphs with passes and the same graphs without";
 const PARAMETER: &str =
     "it needs a placer with several values of a parameter, such as scoring(alpha=1) and scoring(alpha=2)";
 
 /// All kinds, in the order of the enum. A new kind is one file that draws it, and a line here.
-static KINDS: [About; 13] = {
+static KINDS: [About; 14] = {
     use Draw::{Cell, Graphs, Rows};
     use FigureKind as Kind;
     use InReport::{Folded, Never, Open};
@@ -203,6 +207,14 @@ static KINDS: [About; 13] = {
             Rows(predicted::prediction),
             MEASURED,
             "Predicted against measured makespans, a figure a graph, cluster and executor",
+        ),
+        about(
+            Kind::Passes,
+            "passes",
+            Open,
+            Rows(passed::passes),
+            PASSED,
+            "Heat map: passes by placer, relative to the graphs without",
         ),
     ]
 };
