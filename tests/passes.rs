@@ -106,6 +106,17 @@ fn convert_passes_files_and_names_and_says_what_was_done() {
     assert_eq!(sizes("a"), sizes("b"));
 }
 
+/// A graph's file may have a '+' in its name, and a name is the same however its numbers are written.
+#[test]
+fn names_with_passes_are_read_as_they_are_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(placebench(folder.path(), &["convert", "convnet", "a+b.csv"]).status.success());
+    let row = |graph: &str| document(folder.path(), &["place", graph, "--json"])["row"].clone();
+    assert_eq!((&row("a+b.csv")["passes"], &row("a+b.csv+coarsen")["passes"]), (&Value::Null, &"coarsen".into()));
+    assert_eq!(row("convnet+microbatch(+04)")["graph"], "convnet+microbatch(m=4)");
+    assert!(placebench(folder.path(), &["convert", "gpt2+recompute+recompute", "twice"]).status.success());
+}
+
 #[test]
 fn what_is_no_pass_or_no_graph_for_it_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -118,4 +129,8 @@ fn what_is_no_pass_or_no_graph_for_it_is_one_line() {
     error(&["convert", "gtx1080x4", "c.toml", "--cluster", "--pass", "prune"], "--pass is for dataflow graphs");
     error(&["generate", "grid(side=4)", "--pass", "prune", "--out", "g.graph"], "--pass is for dataflow graphs");
     error(&["generate", "gtx1080x4", "--pass", "prune", "--out", "c.toml"], "--pass is for graphs");
+    let streamed = ["generate", "gnm(vertices=100,edges=200)", "--stream", "--pass", "prune", "--out", "g.edges"];
+    error(&streamed, "--pass changes a graph that is made whole");
+    error(&["place", "convnet+"], "is no name with parameters");
+    error(&["place", "convnet", "--pass", "replicate(4096)"], "pass 'replicate': a graph of about ");
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use placebench_base::params::{ParamSpec, Params};
+use placebench_base::process::{NotEnoughMemory, check_memory};
 use placebench_base::spec::{Spec, SpecError};
 use placebench_base::{Listed, find};
 use placebench_datasets::{DataflowGraph, GraphError, OpId};
@@ -121,6 +122,14 @@ pub enum PassError {
         /// Why, and what to do.
         reason: String,
     },
+    /// The new graph does not fit into memory.
+    #[error("pass '{pass}': {error}")]
+    Memory {
+        /// The pass.
+        pass: &'static str,
+        /// What is there and what it would take.
+        error: NotEnoughMemory,
+    },
     /// The new graph is refused.
     #[error("pass '{pass}': {source}")]
     Graph {
@@ -132,11 +141,26 @@ pub enum PassError {
 }
 
 impl PassError {
+    /// Checks that a graph of about this number of ops and edges fits, before a pass takes memory or time for it.
+    ///
+    /// # Errors
+    /// If it would not.
+    pub(crate) fn check_size<P: Pass>(ops: f64, edges: f64) -> Result<(), Self> {
+        // Casts saturate.
+        let parts = [(ops as u64, OP_BYTES), (edges as u64, EDGE_BYTES)];
+        let fits = check_memory(&parts, || format!("a graph of about {ops:.0} ops and {edges:.0} edges"));
+        fits.map_err(|error| Self::Memory { pass: P::NAME, error })
+    }
+
     /// A refusal of a pass.
     pub fn refused<P: Pass>(reason: impl Into<String>) -> Self {
         Self::Refused { pass: P::NAME, reason: reason.into() }
     }
 }
+
+/// Bytes an op with its name, and an edge, take at most while a graph is built.
+const OP_BYTES: u64 = 400;
+const EDGE_BYTES: u64 = 44;
 
 type Apply = dyn Fn(&DataflowGraph) -> Result<Passed, PassError> + Send + Sync;
 type Read = dyn Fn(&mut Params) -> Result<Box<Apply>, SpecError> + Send + Sync;
@@ -248,7 +272,25 @@ pub struct Chained {
     pub lines: Vec<String>,
 }
 
-/// A pass with the parameters given, checked. The first parameter may go without its name: `microbatch(8)`.
+/// The parts of a text between its `+`; those within parentheses belong to a value.
+pub fn steps(text: &str) -> Vec<&str> {
+    let (mut steps, mut begin, mut depth) = (Vec::new(), 0, 0u32);
+    for (at, character) in text.char_indices() {
+        match character {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            '+' if depth == 0 => {
+                steps.push(&text[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    steps.push(&text[begin..]);
+    steps
+}
+
+/// A pass with the parameters given, checked; numbers as they are printed. The first parameter may go without its name: `microbatch(8)`.
 fn step(text: &str) -> Result<Spec, SpecError> {
     let name = text.split_once('(').map_or(text, |(name, _)| name).trim();
     let entry = find(PASSES.iter(), name)?;
@@ -262,7 +304,13 @@ fn step(text: &str) -> Result<Spec, SpecError> {
     let spec: Spec = named.as_deref().unwrap_or(text).parse()?;
     spec.check_names(&declared)?;
     // The values are checked by reading them.
-    (entry.read)(&mut Params::of(&spec)).map(|_| spec)
+    (entry.read)(&mut Params::of(&spec)).map(drop)?;
+    let printed = |value: String| match (value.parse::<u64>(), value.parse::<f64>()) {
+        (Ok(number), _) => number.to_string(),
+        (_, Ok(number)) if number.is_finite() => number.to_string(),
+        _ => value,
+    };
+    Ok(Spec { params: spec.params.into_iter().map(|(name, value)| (name, printed(value))).collect(), ..spec })
 }
 
 impl fmt::Display for Passes {
@@ -278,7 +326,7 @@ impl FromStr for Passes {
 
     /// Reads what [`Passes`] prints.
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        Self::new(text.split('+').filter(|step| !step.trim().is_empty()))
+        if text.is_empty() { Ok(Self::default()) } else { Self::new(steps(text)) }
     }
 }
 
@@ -307,6 +355,9 @@ mod tests {
         assert_eq!(passes.to_string().parse::<Passes>().unwrap(), passes);
         assert_eq!(Passes::new([" microbatch( 8 )"]).unwrap().to_string(), "microbatch(m=8)");
         assert!("".parse::<Passes>().unwrap().is_empty());
+        assert_eq!(Passes::new(["microbatch(+04)"]).unwrap(), Passes::new(["microbatch(4)"]).unwrap());
+        assert_eq!("prune(a+b)+fuse".parse::<Passes>().unwrap().to_string(), "prune(fetch=a+b)+fuse");
+        assert!(["prune+", "+prune", "prune++fuse"].iter().all(|text| text.parse::<Passes>().is_err()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Builds the graph of a pass op by op, and keeps from which old ops each comes.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use placebench_datasets::{Categories, DataflowGraph, GraphBuilder, GraphError, KindSet, OpId, OpSpec};
 
@@ -82,20 +83,31 @@ pub(crate) struct Rewrite<'g> {
     old: &'g DataflowGraph,
     pub(crate) builder: GraphBuilder,
     origin: Origin,
+    /// Names given so far.
+    names: HashSet<String>,
 }
 
 impl<'g> Rewrite<'g> {
     pub(crate) fn new(old: &'g DataflowGraph) -> Self {
-        Self { old, builder: GraphBuilder::default(), origin: Origin::default() }
+        Self { old, builder: GraphBuilder::default(), origin: Origin::default(), names: HashSet::new() }
     }
 
     /// Adds an op, without its edges and its group.
     pub(crate) fn add(&mut self, draft: Draft<'_>) -> OpId {
         let Draft { ops, memory_bytes, bytes_moved, kinds, times, name, op_type, layer, outputs, from } = draft;
+        let name = name.map(|name| self.unused(name.into_owned()));
         let (name, op_type) = (name.as_deref(), op_type.as_deref());
         self.origin.push(from);
         let spec = OpSpec { ops, memory_bytes, bytes_moved, kinds, times: &times, name, op_type, layer };
         self.builder.add_op(spec, &outputs)
+    }
+
+    /// A name that no op has yet: with a number where a pass is applied again.
+    fn unused(&mut self, name: String) -> String {
+        let numbered = |number: u32| if number > 1 { format!("{name}_{number}") } else { name.clone() };
+        let unused = (1..).map(numbered).find(|name| !self.names.contains(name)).unwrap_or_default();
+        self.names.insert(unused.clone());
+        unused
     }
 
     /// Adds the edges into an old op to the new one that stands for it, in the order of its inputs. `of` names the op that stands

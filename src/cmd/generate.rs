@@ -178,6 +178,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     }
     let (Some(what), Some(out)) = (&args.what, &args.out) else { bail!("give what to generate and --out") };
     if args.stream {
+        if !args.passes.passes()?.is_empty() {
+            bail!("--pass changes a graph that is made whole, and --stream makes one in parts: leave one of them out");
+        }
         return stream::execute(args, what, out, form);
     }
     stream_only(args)?;

@@ -9,6 +9,7 @@ use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
 
 use super::additions::Additions;
 use crate::exchange::{Members, Sum};
+use crate::pass::{Pass, PassError};
 use crate::rewrite::{Draft, Rewrite};
 use crate::sketch::Output;
 
@@ -38,6 +39,16 @@ pub(super) struct Copies<'g, 'a> {
     pub(super) draft: &'a dyn Fn(OpId) -> Draft<'g>,
     /// Whether an op takes the sum of a tensor over all copies, not its own copy's.
     pub(super) is_summed: &'a dyn Fn(TensorId, OpId) -> bool,
+}
+
+/// Checks that copies with their exchanges fit into memory: on a ring a sum takes 2n² ops.
+///
+/// # Errors
+/// If they do not.
+pub(super) fn check_size<P: Pass>(graph: &DataflowGraph, n: usize, sums: usize) -> Result<(), PassError> {
+    let (n, sums) = (n as f64, sums as f64);
+    let exchanged = 2.0 * n * n * sums;
+    PassError::check_size::<P>(n * graph.op_count() as f64 + exchanged, n * graph.edge_count() as f64 + 2.0 * exchanged)
 }
 
 impl<'g> Copies<'g, '_> {

@@ -71,6 +71,8 @@ impl Pass for Microbatch {
             let inputs = "no op takes inputs that could be divided (Placeholder in TensorFlow, input in JAX)";
             return Err(PassError::refused::<Self>(inputs));
         }
+        let m = f64::from(self.m);
+        PassError::check_size::<Self>(m * graph.op_count() as f64, m * graph.edge_count() as f64)?;
         self.divided(graph, &step).map_err(refused_by::<Self>)
     }
 }

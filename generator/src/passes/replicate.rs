@@ -4,7 +4,7 @@ use placebench_base::params::{Named, Params};
 use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, OpId, TensorId};
 
-use super::copies::{Copies, Sync};
+use super::copies::{Copies, Sync, check_size};
 use super::training_step::{TrainingStep, undivided};
 use crate::pass::{Kept, Pass, PassError, Passed};
 use crate::rewrite::{Draft, refused_by};
@@ -69,6 +69,7 @@ impl Pass for Replicate {
             return Err(PassError::refused::<Self>("the graph updates no variable: there are no gradients to sum"));
         }
         let n = self.n as usize;
+        check_size::<Self>(graph, n, if self.sync == Sync::Ring { step.variables() } else { 0 })?;
         let (whole, parts) = (undivided(graph, &step), if self.batch == Batch::Split { n } else { 1 });
         let draft = |op: OpId| match step.is_repeated(op) {
             true => Draft::part_of(graph, op, parts, &whole),

@@ -9,6 +9,7 @@ use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
 
 use super::additions::Additions;
+use super::copies::check_size;
 use super::training_step::{SMALL, TrainingStep, is_state, undivided};
 use crate::exchange::{Members, Sum, share};
 use crate::pass::{Kept, Pass, PassError, Passed};
@@ -57,6 +58,7 @@ impl Pass for ShardState {
         if !step.has_updates() {
             return Err(PassError::refused::<Self>("the graph updates no variable: there is no state to divide"));
         }
+        check_size::<Self>(graph, self.n as usize, 2 * step.variables())?;
         let sharding = Sharding::of(graph, &step, self.n as usize, self.stage == 3);
         sharding.made().map_err(refused_by::<Self>)
     }
@@ -214,7 +216,7 @@ impl<'g, 's> Sharding<'g, 's> {
         for copy in &copies {
             rewrite.colocate(|op| [copy[op.index()]])?;
         }
-        let (sums, gathers) = (summed.len(), gathered.len() + self.updated.len());
+        let (sums, gathers) = (summed.len(), if n > 1 { gathered.len() + self.updated.len() } else { 0 });
         rewrite.finish(format!(
             "{n} copies of {} ops, {sums} tensors summed, weights gathered {gathers} times",
             graph.op_count()

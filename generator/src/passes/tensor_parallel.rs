@@ -4,7 +4,7 @@ use placebench_base::params::Params;
 use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, OpId, TensorId, is_matrix_op};
 
-use super::copies::{Copies, Sync};
+use super::copies::{Copies, Sync, check_size};
 use super::training_step::{TrainingStep, is_state, op_type};
 use crate::pass::{Kept, Pass, PassError, Passed};
 use crate::rewrite::{Draft, refused_by};
@@ -47,10 +47,11 @@ impl Pass for TensorParallel {
         let step = TrainingStep::of(graph);
         let divided = Divided::of(graph, &step);
         if divided.variables == 0 {
-            let reason = "no variable is taken by products of matrices alone, so that there is nothing to divide";
+            let reason = "no variable is taken by products of matrices alone, so that there is nothing to divide (fused products are none: fuse behind)";
             return Err(PassError::refused::<Self>(reason));
         }
         let n = self.n as usize;
+        check_size::<Self>(graph, n, if self.sync == Sync::Ring { 2 * divided.variables } else { 0 })?;
         let draft = |op: OpId| match divided.is_product[op.index()] || divided.is_with[op.index()] {
             true => Draft::part_of(graph, op, n, &divided.is_whole),
             false => Draft::of(graph, op),
@@ -84,7 +85,8 @@ struct Divided {
 
 impl Divided {
     fn of(graph: &DataflowGraph, step: &TrainingStep) -> Self {
-        let is_matrix = |op: OpId| op_type(graph, op).is_some_and(is_matrix_op);
+        // What a pass has fused with a product may be no sum of parts.
+        let is_matrix = |op: OpId| op_type(graph, op).is_some_and(|name| is_matrix_op(name) && !name.contains('+'));
         let mut divided = Self {
             variables: 0,
             is_product: vec![false; graph.op_count()],

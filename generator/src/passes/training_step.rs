@@ -16,12 +16,16 @@ const INPUTS: [&str; 6] = ["Placeholder", "PlaceholderWithDefault", "IteratorGet
 const UPDATES: [&str; 8] =
     ["Apply", "Assign", "ResourceApply", "ResourceScatter", "ScatterAdd", "ScatterSub", "SparseApply", "Update"];
 
+/// Types of the ops by which copies of a step exchange tensors, as passes and families name them.
+const EXCHANGES: [&str; 5] = ["Aggregate", "Gather", "Pack", "Reduce", "Split"];
+
 /// Which ops of a graph do what in a training step. An inference has no updates.
 ///
 /// What takes inputs, directly or through other ops, is done *for each example*, up to the gradients of the weights. The gradient of
 /// a variable is the last op that every path of data from the inputs to the variable's updates goes through (the immediate
 /// dominator of the updates), or the one that it is a scaled or transposed copy of. What takes inputs through gradients alone is done
-/// *once* in a step, clipping by the norm of all gradients, too, as is all that takes no inputs.
+/// *once* in a step, clipping by the norm of all gradients, too, as is all that takes no inputs. What stands between two ops that are
+/// done for each example is one of them.
 ///
 /// # Complexity
 /// O((ops + edges) · log ops), most of it for dominators (Cooper, Harvey, Kennedy: A simple, fast dominance algorithm, 2001).
@@ -48,12 +52,23 @@ impl TrainingStep {
             let is_input = !data().any(|(source, _)| takes_inputs[source.index()]);
             is_repeated[op.index()] = group_of_update[op.index()].is_none() && (is_input || data().any(before));
         }
+        // What stands between two such ops, by data or by control edges, is one, too: else one part of a batch would wait for another.
+        let repeated: Vec<OpId> = graph.op_ids().filter(|op| is_repeated[op.index()]).collect();
+        let (after, before) = (reached(graph, &repeated, true), reaching(graph, &repeated));
+        for op in graph.op_ids().filter(|&op| after[op.index()] && before[op.index()] && !is_state(graph, op)) {
+            is_repeated[op.index()] |= group_of_update[op.index()].is_none();
+        }
         Self { takes_inputs, group_of_update, gradients, is_repeated }
     }
 
     /// Whether some op updates a variable.
     pub(super) fn has_updates(&self) -> bool {
         self.group_of_update.iter().any(Option::is_some)
+    }
+
+    /// Groups of variables that are updated from gradients.
+    pub(super) fn variables(&self) -> usize {
+        self.gradients.len()
     }
 
     /// Whether an op changes a variable in each step.
@@ -161,6 +176,18 @@ fn reached(graph: &DataflowGraph, from: &[OpId], by_control: bool) -> Vec<bool> 
     reached
 }
 
+/// The ops from which some are reached, themselves included, over edges of any sort.
+fn reaching(graph: &DataflowGraph, from: &[OpId]) -> Vec<bool> {
+    let mut reaching = vec![false; graph.op_count()];
+    let mut open = from.to_vec();
+    while let Some(op) = open.pop() {
+        if !std::mem::replace(&mut reaching[op.index()], true) {
+            open.extend(graph.predecessor_ops(op));
+        }
+    }
+    reaching
+}
+
 /// For each op that updates a variable, the number of the variable's group. Updates are on the variable's device and wait for what
 /// takes inputs. If types say which of these ops they are, it is those; else all of which nothing gets to a variable of another
 /// group: what reads a row of a table is on its device, too.
@@ -174,7 +201,9 @@ fn updates(graph: &DataflowGraph, takes_inputs: &[bool]) -> Vec<Option<usize>> {
     // By op, the group if it may be an update, and whether the type says so.
     let mut may_be: Vec<Option<(usize, bool)>> = vec![None; graph.op_count()];
     for (group, members) in graph.colocation().groups() {
-        let waiting = || members.iter().copied().filter(|&op| waits[op.index()] && !is_state(graph, op));
+        let exchanges = |op: OpId| op_type(graph, op).is_some_and(|name| EXCHANGES.contains(&name));
+        let waiting =
+            || members.iter().copied().filter(|&op| waits[op.index()] && !is_state(graph, op) && !exchanges(op));
         if members.iter().any(|&op| is_state(graph, op)) {
             let typed = waiting().any(says_so);
             for op in waiting().filter(|&op| !typed || says_so(op)) {

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DataflowGraph, OpId, catalogue};
 
-use super::passed;
+use super::{passed, waits_for_no_other};
 
 fn graph(name: &str) -> DataflowGraph {
     catalogue::load(name).unwrap().1
@@ -58,5 +58,47 @@ fn most_of_the_forward_pass_can_be_done_again() {
         let share = work(&again, &new.graph) / work(&graph.op_ids().collect::<Vec<_>>(), &graph);
         // Of a training step a third is the forward pass.
         assert!((least / 3.0..0.5).contains(&share), "{name}: {share:.3}, {:?}", new.lines);
+    }
+}
+
+/// TensorFlow's gradients are joined by control edges, and clipping takes them all.
+#[test]
+fn on_real_graphs_no_micro_batch_waits_for_another() {
+    for entry in catalogue::entries() {
+        let graph = graph(entry.name);
+        let new = passed(&graph, &["microbatch(2)"]).unwrap();
+        waits_for_no_other(&new.graph).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        // What is summed is not summed again.
+        for op in new.graph.op_ids().filter(|&op| new.origin.of(op).is_empty()) {
+            let inputs: Vec<&str> = new.graph.predecessor_ops(op).iter().filter_map(|&op| new.graph.name(op)).collect();
+            assert!(inputs.iter().all(|name| name.contains("/micro_")), "{}: {inputs:?}", entry.name);
+        }
+    }
+}
+
+/// A pass sees what another made: weights are updated once, by sums of gradients, whichever was first.
+#[test]
+fn passes_follow_each_other_in_any_order() {
+    let graph = graph("gpt2");
+    let applied =
+        ["microbatch(2)", "recompute", "replicate(2)", "shard_state(2)", "tensor_parallel(2)", "fuse", "coarsen"];
+    for first in applied {
+        for second in applied {
+            // What is fused with a product may be no sum of parts.
+            if (first, second) == ("fuse", "tensor_parallel(2)") {
+                assert!(passed(&graph, &[first, second]).is_err());
+                continue;
+            }
+            let new = passed(&graph, &[first, second]).unwrap_or_else(|error| panic!("{first}, {second}: {error}"));
+            if second == "microbatch(2)" {
+                waits_for_no_other(&new.graph).unwrap_or_else(|error| panic!("{first}: {error}"));
+                let micro = new.graph.op_ids().filter(|&op| new.graph.name(op).unwrap().contains("/micro_"));
+                let roots = micro.filter(|&op| new.graph.op_types().unwrap().get(op.index()) == Some("sqrt"));
+                let roots: Vec<&str> =
+                    roots.filter_map(|op| new.graph.name(op)).filter(|name| !name.contains("rsqrt")).collect();
+                // Adam's roots are part of the update.
+                assert!(roots.len() < 132, "{first}: {} roots are repeated", roots.len());
+            }
+        }
     }
 }

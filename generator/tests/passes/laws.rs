@@ -4,8 +4,8 @@ use placebench_datasets::{DataflowGraph, OpId};
 use placebench_generator::{Chained, Kept, PASSES, PassEntry, PassError};
 use proptest::prelude::*;
 
-use super::integers::{executed, executed_as, plans, sizes};
-use super::passed;
+use super::integers::{Plan, executed, executed_as, plans, sizes};
+use super::{passed, waits_for_no_other};
 
 /// The work of a graph: operations, memory, bytes moved, and each class' measured times.
 fn work(graph: &DataflowGraph) -> Vec<f64> {
@@ -147,6 +147,14 @@ proptest! {
             }
             prop_assert_eq!(updates, n * plan.layers.iter().filter(|(_, has_weight, _)| *has_weight).count());
         }
+    }
+
+    #[test]
+    fn no_micro_batch_waits_for_another_but_to_be_summed(plan in plans()) {
+        // An op that a control edge lets wait for an update waits for all.
+        let plan = Plan { control: Vec::new(), ..plan };
+        let new = passed(&plan.graph(), &["microbatch(3)"]).unwrap().graph;
+        waits_for_no_other(&new).map_err(TestCaseError::fail)?;
     }
 
     #[test]

@@ -7,7 +7,7 @@ use placebench_base::nearest;
 use placebench_datasets::format::{self, GraphHeader, Units};
 use placebench_datasets::{DataflowGraph, Kinds, catalogue};
 use placebench_generator::{
-    Chained, Costs, GraphParams, KindProbabilities, LeveledParams, Passes, TrainingParams, redraw_costs,
+    Chained, Costs, GraphParams, KindProbabilities, LeveledParams, Passes, TrainingParams, redraw_costs, steps,
 };
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -85,12 +85,19 @@ impl GraphEntry {
     /// # Errors
     /// If there is none, with the nearest name that there is; if there is no such pass.
     pub fn named(text: &str) -> Result<Self, ProblemError> {
-        match text.split_once('+') {
-            Some((graph, passes)) if !is_there(Path::new(text)) => {
-                let passes = passes.parse().map_err(ProblemError::Passes)?;
-                Ok(Self { passes, ..Self::without_passes(graph)? })
-            }
-            _ => Self::without_passes(text),
+        if is_there(Path::new(text)) {
+            return Self::without_passes(text);
+        }
+        // Names of files may have a '+', too: the longest that names something is the graph.
+        let parts = steps(text);
+        let of = |count: usize| -> Option<Result<Self, ProblemError>> {
+            let graph = Self::without_passes(&parts[..count].join("+")).ok()?;
+            let passes = Passes::new(&parts[count..]).map_err(ProblemError::Passes);
+            Some(passes.map(|passes| Self { passes, ..graph }))
+        };
+        match (1..parts.len()).rev().find_map(of) {
+            Some(found) => found,
+            None => Self::without_passes(parts[0]).or_else(|_| Self::without_passes(text)),
         }
     }
 

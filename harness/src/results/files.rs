@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(read_table(&csv).unwrap(), rows);
         let text = fs::read_to_string(csv).unwrap();
         assert_eq!(text.lines().count(), 4);
-        assert!(text.starts_with("suite,graph,cluster,"));
+        assert!(text.starts_with("suite,graph,passes,cluster,"));
         let json = folder.path().join("t.json");
         write_table(&json, &rows).unwrap();
         assert_eq!(read_table(&json).unwrap(), rows);
@@ -207,7 +207,7 @@ mod tests {
         assert!(text.contains("\"''=y, \"\"z\"\"\"") && text.contains(",plain,") && text.contains(",+1,"), "{text}");
         save_table(&path, &Table::new(&rows).unwrap(), CsvTexts::Raw).unwrap();
         assert!(fs::read_to_string(&path).unwrap().contains(",=1+1,"));
-        fs::write(&path, text.replace(",plain,\"\",0,", ",plain,\"\",many,")).unwrap();
+        fs::write(&path, text.replace(",plain,,\"\",0,", ",plain,,\"\",many,")).unwrap();
         assert!(read_table(&path).unwrap_err().to_string().contains("line 3"), "the line is known");
     }
 

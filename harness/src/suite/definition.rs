@@ -149,7 +149,7 @@ fn names_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String
 /// A list of passes, or a list of such lists.
 fn one_list_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Passes>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "give a pass or a list of passes, in quotes")]
     enum Item {
         Pass(String),
         List(Vec<String>),
