@@ -132,5 +132,5 @@ fn what_is_no_pass_or_no_graph_for_it_is_one_line() {
     let streamed = ["generate", "gnm(vertices=100,edges=200)", "--stream", "--pass", "prune", "--out", "g.edges"];
     error(&streamed, "--pass changes a graph that is made whole");
     error(&["place", "convnet+"], "is no name with parameters");
-    error(&["place", "convnet", "--pass", "replicate(4096)"], "pass 'replicate': a graph of about ");
+    error(&["place", "gpt2", "--pass", "replicate(4096)"], "pass 'replicate': a graph of about ");
 }
