@@ -97,7 +97,7 @@ impl GraphEntry {
         };
         match (1..parts.len()).rev().find_map(of) {
             Some(found) => found,
-            None => Self::without_passes(parts[0]).or_else(|_| Self::without_passes(text)),
+            None => Self::without_passes(parts[0]),
         }
     }
 
