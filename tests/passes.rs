@@ -131,6 +131,6 @@ fn what_is_no_pass_or_no_graph_for_it_is_one_line() {
     error(&["generate", "gtx1080x4", "--pass", "prune", "--out", "c.toml"], "--pass is for graphs");
     let streamed = ["generate", "gnm(vertices=100,edges=200)", "--stream", "--pass", "prune", "--out", "g.edges"];
     error(&streamed, "--pass changes a graph that is made whole");
-    error(&["place", "convnet+"], "is no name with parameters");
+    error(&["place", "convnet+"], "unknown pass ''");
     error(&["place", "gpt2", "--pass", "replicate(4096)"], "pass 'replicate': a graph of about ");
 }
