@@ -31,13 +31,13 @@ pub(crate) struct Sum<'a> {
     pub(crate) members: &'a [usize],
     /// The tensor of each member.
     pub(crate) tensors: &'a [Output],
-    /// Bytes of a tensor of so many values, as it is kept.
+    /// From a number of values, the bytes of a tensor of them as it is kept.
     pub(crate) bytes: &'a dyn Fn(u64) -> u64,
-    /// Bytes of a message of so many values.
+    /// From a number of values, the bytes of a message of them.
     pub(crate) message: &'a dyn Fn(u64) -> u64,
     /// Operations to make messages of all values.
     pub(crate) pack_ops: f64,
-    /// Operations to add so many values.
+    /// From a number of values, the operations to add them.
     pub(crate) add_ops: &'a dyn Fn(u64) -> f64,
 }
 

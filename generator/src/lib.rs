@@ -60,7 +60,7 @@ pub use leveled::{
 pub use manifest::{Family, Manifest, ManifestError};
 pub use named::{FAMILIES, described, family, names};
 pub use op_costs::{COST_PARAMS, Source};
-pub use pass::{Chained, Kept, Origin, Pass, PassEntry, PassError, Passed, Passes, steps};
+pub use pass::{Chained, Kept, Origin, Pass, PassEntry, PassError, Passed, Passes};
 pub use passes::PASSES;
 pub use sketch::{Op, Output, Sketch};
 pub use stream::{

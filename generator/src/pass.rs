@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::passes::PASSES;
 
-/// What a pass leaves as it was: laws that tests hold each pass to.
+/// What a pass leaves as it was, op by op: laws that tests hold each pass to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// The sum of operations, and that of measured times, over all ops.
@@ -23,7 +23,7 @@ pub enum Kept {
     Results,
 }
 
-/// A pass over graphs. Public fields are its parameters.
+/// A pass over graphs. Its fields are its parameters.
 pub trait Pass: Sized + Send + Sync + 'static {
     /// Unique name.
     const NAME: &'static str;
@@ -236,9 +236,22 @@ impl Passes {
         self.steps.is_empty()
     }
 
-    /// The passes in their order, with the parameters that were given.
-    pub fn steps(&self) -> &[Spec] {
-        &self.steps
+    /// The parts of a text between its `+`; those within parentheses belong to a value.
+    pub fn split(text: &str) -> Vec<&str> {
+        let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0u32);
+        for (at, character) in text.char_indices() {
+            match character {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth = depth.saturating_sub(1),
+                '+' if depth == 0 => {
+                    parts.push(&text[begin..at]);
+                    begin = at + 1;
+                }
+                _ => {}
+            }
+        }
+        parts.push(&text[begin..]);
+        parts
     }
 
     /// Changes a graph by one pass after another. Answers with the last graph, where its ops come from in the first, and a line
@@ -270,24 +283,6 @@ pub struct Chained {
     pub origin: Origin,
     /// One line a pass.
     pub lines: Vec<String>,
-}
-
-/// The parts of a text between its `+`; those within parentheses belong to a value.
-pub fn steps(text: &str) -> Vec<&str> {
-    let (mut steps, mut begin, mut depth) = (Vec::new(), 0, 0u32);
-    for (at, character) in text.char_indices() {
-        match character {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.saturating_sub(1),
-            '+' if depth == 0 => {
-                steps.push(&text[begin..at]);
-                begin = at + 1;
-            }
-            _ => {}
-        }
-    }
-    steps.push(&text[begin..]);
-    steps
 }
 
 /// A pass with the parameters given, checked; numbers as they are printed. The first parameter may go without its name: `microbatch(8)`.
@@ -326,7 +321,7 @@ impl FromStr for Passes {
 
     /// Reads what [`Passes`] prints.
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        if text.is_empty() { Ok(Self::default()) } else { Self::new(steps(text)) }
+        if text.is_empty() { Ok(Self::default()) } else { Self::new(Self::split(text)) }
     }
 }
 

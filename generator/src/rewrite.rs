@@ -111,7 +111,7 @@ impl<'g> Rewrite<'g> {
     }
 
     /// Adds the edges into an old op to the new one that stands for it, in the order of its inputs. `of` names the op that stands
-    /// for a producer, and the port that stands for its port; edges of which it names none are left out.
+    /// for a producer, and the port that stands for its port; where it names none, the edge is left out.
     ///
     /// # Errors
     /// If a new op lacks a port.

@@ -16,7 +16,7 @@ use crate::rewrite::refused_by;
 enum What {
     /// The ops of a colocation group, as far as precedence allows.
     Groups,
-    /// Ops of which each has one predecessor and is its only successor.
+    /// Ops in a row: each but the first has one predecessor, and is its only successor.
     Chains,
     /// First the groups, then the chains of what came out.
     Both,

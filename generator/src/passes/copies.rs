@@ -64,9 +64,7 @@ impl<'g> Copies<'g, '_> {
             let suffix = format!("copy_{copy}");
             copies.push(graph.op_ids().map(|op| rewrite.add((self.draft)(op).suffixed(&suffix))).collect());
         }
-        let additions = Additions::of(graph);
-        let mut exchange =
-            Exchange { graph, additions, copies: &copies, rewrite: &mut rewrite, taker: OpId(0), near: OpId(0) };
+        let mut exchange = Exchange::new(graph, &copies, &mut rewrite);
         let mut summed: BTreeMap<TensorId, Vec<Vec<Output>>> = BTreeMap::new();
         for op in graph.op_ids() {
             for edge in graph.predecessors(op) {
@@ -87,7 +85,7 @@ impl<'g> Copies<'g, '_> {
                 let sums = match summed.entry(tensor) {
                     Entry::Occupied(sums) => sums.into_mut(),
                     Entry::Vacant(place) => {
-                        (exchange.taker, exchange.near) = (op, edge.op);
+                        (exchange.with, exchange.near) = (op, edge.op);
                         place.insert(self.sum(&mut exchange, tensor)?)
                     }
                 };
@@ -105,43 +103,67 @@ impl<'g> Copies<'g, '_> {
     }
 
     /// The sum of a tensor over all copies, for each copy.
-    fn sum(&self, exchange: &mut Exchange<'_, '_>, tensor: TensorId) -> Result<Vec<Vec<Output>>, GraphError> {
-        let (graph, n) = (exchange.graph, self.n);
-        let (producer, port) = (graph.producer(tensor), graph.port(tensor));
-        let tensors: Vec<Output> = exchange.copies.iter().map(|copy| (copy[producer.index()], port)).collect();
+    fn sum(&self, exchange: &mut Exchange<'g, '_>, tensor: TensorId) -> Result<Vec<Vec<Output>>, GraphError> {
+        let (producer, port) = (self.graph.producer(tensor), self.graph.port(tensor));
+        let what = (producer, port.to_string(), self.graph.tensor_bytes(tensor));
+        let tensors = exchange.of_all(producer, port);
+        exchange.exchange(what, &tensors, |sum, exchange| match self.sync {
+            Sync::Ring => sum.on_a_ring(exchange),
+            Sync::Doubling => sum.by_recursive_doubling(exchange),
+            Sync::Tree => sum.on_a_tree(exchange),
+            Sync::Server => sum.by_servers(exchange, self.n, 1),
+        })
+    }
+}
+
+/// Adds the ops of exchanges between copies, at the price of the graph's own additions.
+pub(super) struct Exchange<'g, 'r> {
+    graph: &'g DataflowGraph,
+    additions: Additions<'g>,
+    copies: &'r [Vec<OpId>],
+    pub(super) rewrite: &'r mut Rewrite<'g>,
+    /// The old op that makes what is exchanged.
+    pub(super) near: OpId,
+    /// The old op on whose device an exchange goes on, in each copy.
+    pub(super) with: OpId,
+    /// Old ops that the next ops wait for.
+    pub(super) after: Vec<OpId>,
+}
+
+impl<'g, 'r> Exchange<'g, 'r> {
+    pub(super) fn new(graph: &'g DataflowGraph, copies: &'r [Vec<OpId>], rewrite: &'r mut Rewrite<'g>) -> Self {
+        let (near, with) = (OpId(0), OpId(0));
+        Self { graph, additions: Additions::of(graph), copies, rewrite, near, with, after: Vec::new() }
+    }
+
+    /// An output of each copy of an op.
+    pub(super) fn of_all(&self, op: OpId, port: usize) -> Vec<Output> {
+        self.copies.iter().map(|copy| (copy[op.index()], port)).collect()
+    }
+
+    /// An exchange of something that an op has in each copy: the op, what it is called, and its bytes.
+    pub(super) fn exchange<T>(
+        &mut self,
+        (op, what, bytes): (OpId, String, u64),
+        tensors: &[Output],
+        exchange: impl FnOnce(&Sum<'_>, &mut Self) -> Result<T, GraphError>,
+    ) -> Result<T, GraphError> {
         let sum = Sum {
-            name: graph.name(producer).map_or_else(|| format!("{producer}/{port}/"), |name| format!("{name}/{port}/")),
-            values: graph.tensor_bytes(tensor),
-            members: &(0..n).collect::<Vec<_>>(),
-            tensors: &tensors,
+            name: self.graph.name(op).map_or_else(|| format!("{op}/{what}/"), |name| format!("{name}/{what}/")),
+            values: bytes,
+            members: &(0..self.copies.len()).collect::<Vec<_>>(),
+            tensors,
             bytes: &|bytes| bytes,
             message: &|bytes| bytes,
             pack_ops: 0.0,
             add_ops: &|bytes| bytes as f64,
         };
-        match self.sync {
-            Sync::Ring => sum.on_a_ring(exchange),
-            Sync::Doubling => sum.by_recursive_doubling(exchange),
-            Sync::Tree => sum.on_a_tree(exchange),
-            Sync::Server => sum.by_servers(exchange, n, 1),
-        }
+        exchange(&sum, self)
     }
 }
 
-/// Adds the ops of sums, at the price of the graph's own additions.
-struct Exchange<'g, 'r> {
-    graph: &'g DataflowGraph,
-    additions: Additions<'g>,
-    copies: &'r [Vec<OpId>],
-    rewrite: &'r mut Rewrite<'g>,
-    /// The old op that takes the sum.
-    taker: OpId,
-    /// The old op that makes what is summed.
-    near: OpId,
-}
-
 impl Members for Exchange<'_, '_> {
-    /// `ops` are bytes that are added. An op of a sum is where the sum is used, one of a server anywhere.
+    /// `ops` are bytes that are added. A server is no copy, and its ops may be anywhere.
     fn add(
         &mut self,
         member: usize,
@@ -151,7 +173,7 @@ impl Members for Exchange<'_, '_> {
         outputs: &[u64],
         inputs: &[Output],
     ) -> Result<OpId, GraphError> {
-        let Self { graph, additions, copies, rewrite, taker, near } = self;
+        let Self { graph, additions, copies, rewrite, near, with, after } = self;
         let draft = additions.draft(graph, *near, ops as u64, if ops > 0.0 { 2 } else { 0 });
         let draft = Draft {
             name: graph.has_names().then(|| Cow::Owned(format!("{name}/copy_{member}"))),
@@ -162,7 +184,8 @@ impl Members for Exchange<'_, '_> {
         let op = rewrite.add(draft);
         inputs.iter().try_for_each(|&(input, port)| rewrite.builder.add_edge(input, port, op))?;
         if let Some(copy) = copies.get(member) {
-            rewrite.builder.colocate(copy[taker.index()], op)?;
+            rewrite.builder.colocate(copy[with.index()], op)?;
+            after.iter().try_for_each(|waited| rewrite.builder.add_control_edge(copy[waited.index()], op))?;
         }
         Ok(op)
     }

@@ -52,7 +52,7 @@ impl Pass for Microbatch {
     const SUMMARY: &'static str =
         "divides the batch of a training step; gradients are summed, weights are updated once";
     const SOURCE: &'static str = "Huang et al. 2019, §2.2";
-    const KEEPS: &'static [Kept] = &[Kept::Results];
+    const KEEPS: &'static [Kept] = &[];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self {

@@ -1,6 +1,5 @@
 //! Data parallelism whose copies divide what stays from step to step.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -8,10 +7,9 @@ use placebench_base::params::Params;
 use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
 
-use super::additions::Additions;
-use super::copies::check_size;
+use super::copies::{Exchange, check_size};
 use super::training_step::{SMALL, TrainingStep, is_state, undivided};
-use crate::exchange::{Members, Sum, share};
+use crate::exchange::{Members, share};
 use crate::pass::{Kept, Pass, PassError, Passed};
 use crate::rewrite::{Draft, Rewrite, refused_by};
 use crate::sketch::Output;
@@ -21,8 +19,8 @@ use crate::sketch::Output;
 ///
 /// A gradient is summed by a reduce-scatter on a ring, after which each copy has an n-th of the sum. It updates that n-th of the
 /// weights. In stages 1 and 2 the new weights are gathered by all at the end of the step; in stage 3 each copy keeps its n-th,
-/// and weights are gathered before the forward pass and again before the backward pass, as soon as the gradients are there that the
-/// first op takes which needs them. A copy holds W + S/n bytes of weights and state, or (W + S)/n in stage 3, and for weights and
+/// and weights are gathered before the forward pass and again before the backward pass, as soon as the first op that needs them there
+/// has its gradients. A copy holds W + S/n bytes of weights and state, or (W + S)/n in stage 3, and for weights and
 /// gradients of W bytes 2(n − 1) · W bytes move, or 3(n − 1) · W, if no two copies share a device.
 ///
 /// Stage 2 differs from stage 1 in what is kept of gradients between micro-batches: as a graph of one step, in which a tensor is
@@ -76,6 +74,8 @@ struct Sharding<'g, 's> {
     /// The op that makes new weights, and their bytes, where they are gathered at the end.
     updated: Vec<(OpId, u64)>,
     is_backward: Vec<bool>,
+    /// By op, its place in topological order.
+    positions: Vec<u32>,
 }
 
 impl<'g, 's> Sharding<'g, 's> {
@@ -90,6 +90,7 @@ impl<'g, 's> Sharding<'g, 's> {
             is_gathered: vec![false; graph.tensor_count()],
             updated: Vec::new(),
             is_backward,
+            positions: graph.topological_positions(),
         };
         for (group, members) in graph.colocation().groups() {
             let updates: Vec<OpId> = members.iter().copied().filter(|&op| step.is_update(op)).collect();
@@ -153,15 +154,7 @@ impl<'g, 's> Sharding<'g, 's> {
             };
             copies.push(graph.op_ids().map(|op| rewrite.add(draft(op))).collect());
         }
-        let mut ring = Ring {
-            graph,
-            additions: Additions::of(graph),
-            copies: &copies,
-            rewrite: &mut rewrite,
-            near: OpId(0),
-            with: OpId(0),
-            after: Vec::new(),
-        };
+        let mut ring = Exchange::new(graph, &copies, &mut rewrite);
         let mut summed: BTreeMap<TensorId, Vec<Vec<Output>>> = BTreeMap::new();
         let mut gathered: BTreeMap<(TensorId, bool), Vec<Vec<Output>>> = BTreeMap::new();
         for op in graph.op_ids() {
@@ -207,8 +200,8 @@ impl<'g, 's> Sharding<'g, 's> {
             for &(op, weights) in &self.updated {
                 (ring.near, ring.with) = (op, op);
                 let port = self.port_of(op, weights).unwrap_or(graph.outputs(op).len());
-                let parts: Vec<Output> = copies.iter().map(|copy| (copy[op.index()], port)).collect();
-                ring.exchange(op, "weights", weights, &parts, |sum, ring| {
+                let parts = ring.of_all(op, port);
+                ring.exchange((op, "weights".to_owned(), weights), &parts, |sum, ring| {
                     sum.all_gather(ring, parts.clone()).map(drop)
                 })?;
             }
@@ -224,13 +217,18 @@ impl<'g, 's> Sharding<'g, 's> {
     }
 
     /// The sum of a tensor over all copies: for each copy its part, or all of it where it is small.
-    fn summed(&self, ring: &mut Ring<'g, '_>, tensor: TensorId, taker: OpId) -> Result<Vec<Vec<Output>>, GraphError> {
+    fn summed(
+        &self,
+        ring: &mut Exchange<'g, '_>,
+        tensor: TensorId,
+        taker: OpId,
+    ) -> Result<Vec<Vec<Output>>, GraphError> {
         let (graph, producer) = (self.graph, self.graph.producer(tensor));
         let (port, bytes) = (graph.port(tensor), graph.tensor_bytes(tensor));
         (ring.near, ring.with) = (producer, taker);
-        let tensors: Vec<Output> = ring.copies.iter().map(|copy| (copy[producer.index()], port)).collect();
+        let tensors = ring.of_all(producer, port);
         let in_full = bytes <= SMALL || !self.is_shard[taker.index()];
-        ring.exchange(producer, &format!("sum_{port}"), bytes, &tensors, |sum, ring| match in_full {
+        ring.exchange((producer, format!("sum_{port}"), bytes), &tensors, |sum, ring| match in_full {
             true => sum.on_a_ring(ring),
             false => {
                 let (_, parts) = sum.reduce_scatter(ring)?;
@@ -239,27 +237,27 @@ impl<'g, 's> Sharding<'g, 's> {
         })
     }
 
-    /// The weights, of which each copy has a part, on all copies: once for the forward and once for the backward pass.
+    /// Weights that each copy has a part of, in full on all copies: once for the forward and once for the backward pass.
     fn gathered(
         &self,
-        ring: &mut Ring<'g, '_>,
+        ring: &mut Exchange<'g, '_>,
         (tensor, backward): (TensorId, bool),
     ) -> Result<Vec<Vec<Output>>, GraphError> {
         let (graph, producer) = (self.graph, self.graph.producer(tensor));
         let (port, bytes) = (graph.port(tensor), graph.tensor_bytes(tensor));
         (ring.near, ring.with) = (producer, producer);
         if backward {
-            let positions = graph.topological_positions();
             let takers = graph.successors(producer).filter(|edge| edge.tensor == Some(tensor)).map(|edge| edge.op);
-            let first =
-                takers.filter(|taker| self.is_backward[taker.index()]).min_by_key(|taker| positions[taker.index()]);
+            let first = takers
+                .filter(|taker| self.is_backward[taker.index()])
+                .min_by_key(|taker| self.positions[taker.index()]);
             let gradients = first.into_iter().flat_map(|first| graph.predecessor_ops(first).iter().copied());
             ring.after = gradients.filter(|op| self.is_backward[op.index()]).collect();
         }
-        let parts: Vec<Output> = ring.copies.iter().map(|copy| (copy[producer.index()], port)).collect();
+        let parts = ring.of_all(producer, port);
         let what = format!("{}_{port}", if backward { "weights_again" } else { "weights" });
         let n = self.n;
-        ring.exchange(producer, &what, bytes, &parts.clone(), |sum, ring| {
+        ring.exchange((producer, what, bytes), &parts.clone(), |sum, ring| {
             // What was sent once stays until its last use: to be sent again it has to be made again.
             let send = |(member, part): (usize, Output)| {
                 let bytes = [share(bytes, (member + 1) % n, n)];
@@ -271,72 +269,5 @@ impl<'g, 's> Sharding<'g, 's> {
             all.iter_mut().zip(parts).for_each(|(all, part)| all.push(part));
             Ok(all)
         })
-    }
-}
-
-/// Adds the ops of exchanges, at the price of the graph's own additions.
-struct Ring<'g, 'r> {
-    graph: &'g DataflowGraph,
-    additions: Additions<'g>,
-    copies: &'r [Vec<OpId>],
-    rewrite: &'r mut Rewrite<'g>,
-    /// The old op that makes what is exchanged.
-    near: OpId,
-    /// The old op on whose device an exchange goes on.
-    with: OpId,
-    /// Old ops that an exchange waits for.
-    after: Vec<OpId>,
-}
-
-impl Ring<'_, '_> {
-    /// An exchange of something of an op, of which each member has some.
-    fn exchange<T>(
-        &mut self,
-        op: OpId,
-        what: &str,
-        bytes: u64,
-        tensors: &[Output],
-        exchange: impl FnOnce(&Sum<'_>, &mut Self) -> Result<T, GraphError>,
-    ) -> Result<T, GraphError> {
-        let sum = Sum {
-            name: self.graph.name(op).map_or_else(|| format!("{op}/{what}/"), |name| format!("{name}/{what}/")),
-            values: bytes,
-            members: &(0..self.copies.len()).collect::<Vec<_>>(),
-            tensors,
-            bytes: &|bytes| bytes,
-            message: &|bytes| bytes,
-            pack_ops: 0.0,
-            add_ops: &|bytes| bytes as f64,
-        };
-        exchange(&sum, self)
-    }
-}
-
-impl Members for Ring<'_, '_> {
-    /// `ops` are bytes that are added.
-    fn add(
-        &mut self,
-        member: usize,
-        name: &str,
-        op_type: &str,
-        ops: f64,
-        outputs: &[u64],
-        inputs: &[Output],
-    ) -> Result<OpId, GraphError> {
-        let Self { graph, additions, copies, rewrite, near, with, after } = self;
-        let draft = additions.draft(graph, *near, ops as u64, if ops > 0.0 { 2 } else { 0 });
-        let draft = Draft {
-            name: graph.has_names().then(|| Cow::Owned(format!("{name}/copy_{member}"))),
-            op_type: draft.op_type.is_some().then(|| Cow::Owned(op_type.to_owned())),
-            outputs: outputs.to_vec(),
-            ..draft
-        };
-        let op = rewrite.add(draft);
-        inputs.iter().try_for_each(|&(input, port)| rewrite.builder.add_edge(input, port, op))?;
-        for waited in after.iter() {
-            rewrite.builder.add_control_edge(copies[member][waited.index()], op)?;
-        }
-        rewrite.builder.colocate(copies[member][with.index()], op)?;
-        Ok(op)
     }
 }

@@ -24,7 +24,7 @@ use crate::rewrite::{Draft, refused_by};
 ///
 /// # Reference
 /// M. Shoeybi et al.: Megatron-LM: training multi-billion parameter language models using model parallelism. arXiv:1909.08053, 2019,
-/// §3 (there, products come in pairs, of which the first needs no sum).
+/// §3 (there, products come in pairs, and the first of two needs no sum).
 pub(super) struct TensorParallel {
     n: u32,
     sync: Sync,
@@ -47,7 +47,8 @@ impl Pass for TensorParallel {
         let step = TrainingStep::of(graph);
         let divided = Divided::of(graph, &step);
         if divided.variables == 0 {
-            let reason = "no variable is taken by products of matrices alone, so that there is nothing to divide (fused products are none: fuse behind)";
+            let reason = "no variable is taken by products of matrices alone, so that there is nothing to divide (an op that \
+                          `fuse` made of a product counts as none: put `fuse` last)";
             return Err(PassError::refused::<Self>(reason));
         }
         let n = self.n as usize;

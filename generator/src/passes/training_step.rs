@@ -81,8 +81,8 @@ impl TrainingStep {
         self.takes_inputs[op.index()]
     }
 
-    /// Whether an op is done for each example and the gradients of all variables depend on it that such ops take: no mean that is
-    /// kept of them.
+    /// For each op whether it is of the forward pass: done for each example, and before the gradients of all weights. A variable that no
+    /// op takes which is done for each example, such as a moving mean, is no weight.
     ///
     /// # Complexity
     /// O(variables · (ops + edges)).
@@ -119,8 +119,8 @@ impl TrainingStep {
 
     /// What is done once with the gradient of a group's variables, up to their updates.
     pub(super) fn after_gradient(&self, graph: &DataflowGraph, group: GroupId) -> Vec<OpId> {
-        let is_of = |op: OpId| graph.colocation().group_of(op) == Some(group);
-        let mut found: Vec<OpId> = graph.op_ids().filter(|&op| self.is_update(op) && is_of(op)).collect();
+        let members = graph.colocation().members(group).iter().copied();
+        let mut found: Vec<OpId> = members.filter(|&op| self.is_update(op)).collect();
         let mut at = 0;
         while let Some(&op) = found.get(at) {
             for edge in graph.predecessors(op).filter(|edge| edge.tensor.is_some()) {
@@ -189,8 +189,8 @@ fn reaching(graph: &DataflowGraph, from: &[OpId]) -> Vec<bool> {
 }
 
 /// For each op that updates a variable, the number of the variable's group. Updates are on the variable's device and wait for what
-/// takes inputs. If types say which of these ops they are, it is those; else all of which nothing gets to a variable of another
-/// group: what reads a row of a table is on its device, too.
+/// takes inputs. In some groups types say which ops these are. In the others an op is no update if data from it gets to an update of
+/// another group: an op that reads a row of a table is on the table's device, too.
 fn updates(graph: &DataflowGraph, takes_inputs: &[bool]) -> Vec<Option<usize>> {
     let starts: Vec<OpId> = graph.op_ids().filter(|op| takes_inputs[op.index()]).collect();
     let waits = reached(graph, &starts, true);
@@ -307,9 +307,9 @@ fn gradients(
     (of_group, is_gradient)
 }
 
-/// The first op of the chain that ends with `op`, of which each takes data of one op that depends on the inputs, as large as its
-/// own output, and is the only one to take it or takes the variable, too: a scaled or transposed gradient is the gradient's, and
-/// the difference of a moving mean and that of a batch is the batch's.
+/// The first op of the longest chain that ends with `op`. Each op of a chain takes data of one op that depends on the inputs, as large
+/// as its own output, and either nothing else takes that, or the op takes the variable, too. So a scaled or transposed gradient leads
+/// to the gradient, and the difference between a moving mean and the mean of a batch leads to the mean of the batch.
 fn first_of_size(graph: &DataflowGraph, mut op: OpId, takes_inputs: &[bool], group: usize) -> OpId {
     let is_own = |&other: &OpId| {
         let own = graph.colocation().group_of(other).is_some_and(|own| own.index() == group);
@@ -352,7 +352,7 @@ fn is_sized_as(graph: &DataflowGraph, op: OpId, group: usize) -> bool {
     graph.outputs(op).any(|tensor| is_size_of(graph, graph.tensor_bytes(tensor), group))
 }
 
-/// Whether a variable of a group has so many bytes, up to another precision.
+/// Whether a variable of a group has this number of bytes, or as many values in another precision.
 fn is_size_of(graph: &DataflowGraph, bytes: u64, group: usize) -> bool {
     let states = graph.colocation().members(GroupId::new(group)).iter().filter(|&&member| is_state(graph, member));
     let mut sizes = states.flat_map(|&state| graph.outputs(state)).map(|tensor| graph.tensor_bytes(tensor));
@@ -380,7 +380,7 @@ fn behind(
     found
 }
 
-/// Tensors of at most so many bytes are numbers or shapes, whose size does not depend on the batch.
+/// Tensors of at most this number of bytes are numbers or shapes, whose size does not depend on the batch.
 pub(super) const SMALL: u64 = 64;
 
 /// Whether the size of a tensor does not depend on the batch: gradients, what merely becomes one, and what is small.

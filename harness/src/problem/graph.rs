@@ -7,7 +7,7 @@ use placebench_base::nearest;
 use placebench_datasets::format::{self, GraphHeader, Units};
 use placebench_datasets::{DataflowGraph, Kinds, catalogue};
 use placebench_generator::{
-    Chained, Costs, GraphParams, KindProbabilities, LeveledParams, Passes, TrainingParams, redraw_costs, steps,
+    Chained, Costs, GraphParams, KindProbabilities, LeveledParams, Passes, TrainingParams, redraw_costs,
 };
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ impl GraphEntry {
             return Self::without_passes(text);
         }
         // Names of files may have a '+', too: the longest that names something is the graph.
-        let parts = steps(text);
+        let parts = Passes::split(text);
         let of = |count: usize| -> Option<Result<Self, ProblemError>> {
             let graph = Self::without_passes(&parts[..count].join("+")).ok()?;
             let passes = Passes::new(&parts[count..]).map_err(ProblemError::Passes);

@@ -73,8 +73,8 @@ pub struct Suite {
     /// How executors that measure run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub execute: ExecuteSettings,
-    /// Passes that change the graphs behind the graphs' own: `["prune", "fuse"]`, or several such lists, `[[], ["prune"]]`, each
-    /// of which makes a graph of its own of every graph. Empty in a suite that was read: [`Suite::graphs`] has them.
+    /// Passes that change the graphs behind the graphs' own: `["prune", "fuse"]`, or several such lists, `[[], ["prune"]]`: each
+    /// list makes a graph of its own of every graph. Empty in a suite that was read: [`Suite::graphs`] has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_list_or_several")]
     pub passes: Vec<Passes>,
     /// The graphs.
