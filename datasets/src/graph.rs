@@ -306,6 +306,20 @@ impl DataflowGraph {
             && self.outputs(op).all(|tensor| self.tensor_bytes(tensor) == self.memory_bytes(op))
     }
 
+    /// The type of ops whose output is their input, so that it takes no memory of its own: they send a tensor when it may go. They
+    /// take no time, and do not wait for their device.
+    pub const FORWARDING_TYPE: &'static str = "_Send";
+
+    /// Whether the output of an op is its input: whether it is of the type [`DataflowGraph::FORWARDING_TYPE`].
+    pub fn forwards(&self, op: OpId) -> bool {
+        self.types.as_ref().and_then(|types| types.get(op.index())) == Some(Self::FORWARDING_TYPE)
+    }
+
+    /// Whether the graph has ops whose output is their input.
+    pub fn has_forwarding_ops(&self) -> bool {
+        self.types.as_ref().is_some_and(|types| types.labels().iter().any(|label| label == Self::FORWARDING_TYPE))
+    }
+
     /// The layer labels, if the graph has them.
     pub fn layers(&self) -> Option<&Categories> {
         self.layers.as_ref()

@@ -103,6 +103,20 @@ impl Instance {
         }
     }
 
+    /// The same devices and another graph, one that was placed and changed since. Under [`MemoryRule::Static`] the old graph was
+    /// checked; the new one has to fit into the same memory when it runs, as [`MemoryRule::Peak`] says.
+    ///
+    /// # Errors
+    /// As [`Instance::new`].
+    ///
+    /// # Complexity
+    /// O(ops + edges + devices²).
+    pub fn with_graph(&self, graph: impl Into<Arc<DataflowGraph>>) -> Result<Self, InstanceError> {
+        let rule = if self.memory_rule == MemoryRule::Static { MemoryRule::Peak } else { self.memory_rule };
+        let changed = Self::with_memory_rule(graph, Arc::clone(&self.cluster), rule)?;
+        Ok(Self { peak_limits: Arc::clone(&self.peak_limits), time_unit: Arc::clone(&self.time_unit), ..changed })
+    }
+
     /// The same instance, whose times are in this unit.
     pub fn with_time_unit(self, time_unit: &str) -> Self {
         Self { time_unit: time_unit.into(), ..self }

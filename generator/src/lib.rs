@@ -30,6 +30,7 @@ mod pairs;
 mod parameter_file;
 mod pass;
 mod passes;
+mod placed_pass;
 mod random;
 mod relation;
 mod rewrite;
@@ -60,8 +61,9 @@ pub use leveled::{
 pub use manifest::{Family, Manifest, ManifestError};
 pub use named::{FAMILIES, described, family, names};
 pub use op_costs::{COST_PARAMS, Source};
-pub use pass::{Chained, Kept, Origin, Pass, PassEntry, PassError, Passed, Passes};
+pub use pass::{Chained, ChangedPlacement, Kept, Origin, Pass, PassEntry, PassError, Passed, Passes};
 pub use passes::PASSES;
+pub use placed_pass::{Changed, PlacedPass};
 pub use sketch::{Op, Output, Sketch};
 pub use stream::{
     ChunkScratch, EdgeChunks, GnmChunks, GnmParams, RmatChunks, RmatParams, Sheet, StreamError, StreamParams, Streamed,

@@ -7,10 +7,11 @@ use placebench_base::params::{ParamSpec, Params};
 use placebench_base::process::{NotEnoughMemory, check_memory};
 use placebench_base::spec::{Spec, SpecError};
 use placebench_base::{Listed, find};
-use placebench_datasets::{DataflowGraph, GraphError, OpId};
+use placebench_datasets::{DataflowGraph, GraphError, Instance, InstanceError, OpId, PlacedGraph, Placement};
 use serde::{Deserialize, Serialize};
 
 use crate::passes::PASSES;
+use crate::placed_pass::{Changed, PlacedPass};
 
 /// What a pass leaves as it was, op by op: laws that tests hold each pass to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +139,30 @@ pub enum PassError {
         /// Why.
         source: GraphError,
     },
+    /// The graph is not placed yet.
+    #[error("pass '{pass}' changes a graph that is placed: give it to 'place' or to a suite")]
+    NotPlaced {
+        /// The pass.
+        pass: &'static str,
+    },
+    /// A pass over the graph comes too late.
+    #[error(
+        "pass '{pass}' changes the graph before it is placed: give it before '{placed}', which changes what is placed"
+    )]
+    Order {
+        /// The pass.
+        pass: String,
+        /// The pass before it.
+        placed: String,
+    },
+    /// The new graph does not fit its cluster.
+    #[error("pass '{pass}': {source}")]
+    Instance {
+        /// The pass.
+        pass: &'static str,
+        /// Why.
+        source: InstanceError,
+    },
 }
 
 impl PassError {
@@ -162,8 +187,13 @@ impl PassError {
 const OP_BYTES: u64 = 400;
 const EDGE_BYTES: u64 = 44;
 
-type Apply = dyn Fn(&DataflowGraph) -> Result<Passed, PassError> + Send + Sync;
-type Read = dyn Fn(&mut Params) -> Result<Box<Apply>, SpecError> + Send + Sync;
+/// A pass that was read: over a graph, or over one that is placed.
+enum Apply {
+    Graph(Box<dyn Fn(&DataflowGraph) -> Result<Passed, PassError> + Send + Sync>),
+    Placed(Box<dyn Fn(&PlacedGraph<'_>) -> Result<Changed, PassError> + Send + Sync>),
+}
+
+type Read = dyn Fn(&mut Params) -> Result<Apply, SpecError> + Send + Sync;
 
 /// A line of the table of passes.
 pub struct PassEntry {
@@ -175,6 +205,8 @@ pub struct PassEntry {
     pub source: &'static str,
     /// What it leaves as it was.
     pub keeps: &'static [Kept],
+    /// Whether it changes a graph that is placed, between placement and execution.
+    pub is_after_placement: bool,
     read: Box<Read>,
 }
 
@@ -193,11 +225,21 @@ impl Listed for PassEntry {
 
 impl PassEntry {
     pub(crate) fn of<P: Pass>() -> Self {
-        let read = |params: &mut Params| -> Result<Box<Apply>, SpecError> {
+        let read = |params: &mut Params| -> Result<Apply, SpecError> {
             let pass = P::new(params)?;
-            Ok(Box::new(move |graph| pass.apply(graph)))
+            Ok(Apply::Graph(Box::new(move |graph| pass.apply(graph))))
         };
-        Self { name: P::NAME, summary: P::SUMMARY, source: P::SOURCE, keeps: P::KEEPS, read: Box::new(read) }
+        let (name, summary, source, keeps) = (P::NAME, P::SUMMARY, P::SOURCE, P::KEEPS);
+        Self { name, summary, source, keeps, is_after_placement: false, read: Box::new(read) }
+    }
+
+    pub(crate) fn of_placed<P: PlacedPass>() -> Self {
+        let read = |params: &mut Params| -> Result<Apply, SpecError> {
+            let pass = P::new(params)?;
+            Ok(Apply::Placed(Box::new(move |placed| pass.apply(placed))))
+        };
+        let (name, summary, source, keeps) = (P::NAME, P::SUMMARY, P::SOURCE, P::KEEPS);
+        Self { name, summary, source, keeps, is_after_placement: true, read: Box::new(read) }
     }
 
     /// The parameters with their defaults.
@@ -209,7 +251,8 @@ impl PassEntry {
     }
 }
 
-/// Passes that change a graph one after another: `prune`, then `microbatch(m=8)`.
+/// Passes that change a graph one after another: `prune`, then `microbatch(m=8)`; and at the end those that change it when it is
+/// placed: `compress(bits=16)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Passes {
@@ -229,6 +272,30 @@ impl Passes {
     #[must_use]
     pub fn then(&self, others: &Self) -> Self {
         Self { steps: self.steps.iter().chain(&others.steps).cloned().collect() }
+    }
+
+    /// The passes over the graph, which come before its placement.
+    #[must_use]
+    pub fn before_placement(&self) -> Self {
+        Self { steps: self.steps.iter().filter(|step| !is_after_placement(step)).cloned().collect() }
+    }
+
+    /// The passes over the placed graph.
+    #[must_use]
+    pub fn after_placement(&self) -> Self {
+        Self { steps: self.steps.iter().filter(|step| is_after_placement(step)).cloned().collect() }
+    }
+
+    /// Checks that no pass over the graph comes behind one over the placed graph.
+    ///
+    /// # Errors
+    /// The first that does.
+    pub fn check_order(&self) -> Result<(), PassError> {
+        let first = self.steps.iter().position(is_after_placement).unwrap_or(self.steps.len());
+        match self.steps[first..].iter().find(|step| !is_after_placement(step)) {
+            None => Ok(()),
+            Some(late) => Err(PassError::Order { pass: late.name.clone(), placed: self.steps[first].name.clone() }),
+        }
     }
 
     /// Whether there is none.
@@ -258,13 +325,15 @@ impl Passes {
     /// for each pass.
     ///
     /// # Errors
-    /// That of the first pass that refuses its graph.
+    /// That of the first pass that refuses its graph, as one over a placed graph does.
     pub fn apply(&self, graph: DataflowGraph) -> Result<Chained, PassError> {
+        self.check_order()?;
         let mut chained = Chained { origin: Origin::same(graph.op_count()), graph, lines: Vec::new() };
         for step in &self.steps {
             // Both were checked when the steps were read.
             let Ok(entry) = find(PASSES.iter(), &step.name) else { continue };
             let Ok(apply) = (entry.read)(&mut Params::of(step)) else { continue };
+            let Apply::Graph(apply) = apply else { return Err(PassError::NotPlaced { pass: entry.name }) };
             let passed = apply(&chained.graph)?;
             let origin = chained.origin.then(&passed.origin);
             chained = Chained { graph: passed.graph, origin, lines: chained.lines };
@@ -272,6 +341,44 @@ impl Passes {
         }
         Ok(chained)
     }
+
+    /// Changes a placed graph by the passes that come after placement, one after another.
+    ///
+    /// The placement has to fit the instance ([`Placement::check`]).
+    ///
+    /// # Errors
+    /// That of the first pass that refuses its graph; an order in which a pass over the graph comes after one over the placed graph.
+    pub fn apply_placed(&self, instance: &Instance, placement: &Placement) -> Result<ChangedPlacement, PassError> {
+        self.check_order()?;
+        let (instance, placement) = (instance.clone(), placement.clone());
+        let mut changed = ChangedPlacement { instance, placement, lines: Vec::new() };
+        for step in &self.steps {
+            // Both were checked when the steps were read.
+            let Ok(entry) = find(PASSES.iter(), &step.name) else { continue };
+            let Ok(Apply::Placed(apply)) = (entry.read)(&mut Params::of(step)) else { continue };
+            let Changed { instance, placement, line } =
+                apply(&PlacedGraph::new(&changed.instance, &changed.placement))?;
+            (changed.instance, changed.placement) = (instance, placement);
+            changed.lines.push(format!("{step}: {line}"));
+        }
+        Ok(changed)
+    }
+}
+
+/// What passes over a placed graph answer that follow each other.
+#[derive(Clone, Debug)]
+pub struct ChangedPlacement {
+    /// The last graph on the cluster. Its first ops are those of the first graph.
+    pub instance: Instance,
+    /// The device of each op.
+    pub placement: Placement,
+    /// One line a pass.
+    pub lines: Vec<String>,
+}
+
+/// Whether a step is over a placed graph.
+fn is_after_placement(step: &Spec) -> bool {
+    PASSES.iter().any(|entry| entry.name == step.name && entry.is_after_placement)
 }
 
 /// What passes answer that follow each other.

@@ -12,8 +12,10 @@ use placebench_algorithms::{
 use placebench_base::process::peak_rss_bytes;
 use placebench_base::significant::{excess_texts, time_text};
 use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Renumbered, Time, is_less};
+use placebench_generator::PassError;
 
 use crate::MeasuredTimeline;
+use crate::changed::Executed;
 use crate::execute::simulate::{NetworkModel, PREDICTING_MODELS, Simulator};
 use crate::execute::{ExecutionError, Executor, OnlineRun, Order, Replay, order_of};
 use crate::measurement::Measurement;
@@ -130,6 +132,15 @@ pub enum Placed<'p> {
     During(&'p dyn OnlinePlacer),
     /// It chooses devices during the run, and sees ops and devices under drawn numbers.
     DuringRenumbered(&'p dyn OnlinePlacer, Arc<Renumbered>),
+    /// It placed all ops, and passes changed what it placed.
+    Changed {
+        /// What it answered.
+        given: Box<Self>,
+        /// What is executed.
+        executed: Arc<Executed>,
+        /// What is executed under drawn numbers, if under such.
+        drawn: Option<(Arc<Renumbered>, Decision)>,
+    },
 }
 
 impl Placed<'_> {
@@ -137,6 +148,16 @@ impl Placed<'_> {
     pub fn decision(&self) -> Option<&Decision> {
         match self {
             Self::Before { decision, .. } | Self::BeforeRenumbered { decision, .. } => Some(decision),
+            Self::Changed { given, .. } => given.decision(),
+            Self::During(_) | Self::DuringRenumbered(..) => None,
+        }
+    }
+
+    /// How long placing took, if that was before the run.
+    pub(crate) fn took(&self) -> Option<Duration> {
+        match self {
+            Self::Before { took, .. } | Self::BeforeRenumbered { took, .. } => Some(*took),
+            Self::Changed { given, .. } => given.took(),
             Self::During(_) | Self::DuringRenumbered(..) => None,
         }
     }
@@ -150,6 +171,8 @@ struct Prepared<'d> {
     took: Duration,
     /// What is executed, if under drawn numbers, and the decision in these.
     drawn: Option<(&'d Renumbered, PlacedGraph<'d>, &'d Decision)>,
+    /// What was placed, and what passes made of it.
+    changed: Option<(&'d Placed<'d>, &'d Arc<Executed>)>,
 }
 
 /// A placement that was executed, found valid, and measured.
@@ -157,6 +180,8 @@ struct Prepared<'d> {
 pub struct Evaluation {
     /// The placement, with what the placer said about it.
     pub decision: Decision,
+    /// What was executed, if passes changed what was placed; the timeline is of that. See [`Evaluation::placed`].
+    pub executed: Option<Arc<Executed>>,
     /// When everything happened.
     pub timeline: Timeline,
     /// What the timeline is worth. The makespan of a measured run is the median of its repetitions.
@@ -200,6 +225,17 @@ pub enum EvaluationError {
     /// The placement breaks a constraint.
     #[error(transparent)]
     Placement(#[from] PlacementError),
+    /// A pass over the placed graph refuses it.
+    #[error(transparent)]
+    Pass(#[from] PassError),
+    /// There are passes over the placed graph, and nothing is placed before the run, or the run is not simulated.
+    #[error("{passes} changes a graph between placement and a simulation: leave it out, or {remedy}")]
+    NoPass {
+        /// The passes.
+        passes: String,
+        /// What to do instead.
+        remedy: &'static str,
+    },
     /// The run failed.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
@@ -257,7 +293,7 @@ impl EvaluationError {
             Self::NotPlaced { .. }
             | Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Interrupted { .. }) => Status::TimedOut,
             Self::OutOfMemory { .. } => Status::Infeasible,
-            Self::Execution(_) | Self::NoScheduler => Status::Error,
+            Self::Execution(_) | Self::NoScheduler | Self::Pass(_) | Self::NoPass { .. } => Status::Error,
             Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,
         }
     }
@@ -351,7 +387,7 @@ impl Evaluator<'_> {
         executor: &dyn Executor,
     ) -> Result<Evaluation, EvaluationError> {
         match placed {
-            Placed::Before { .. } | Placed::BeforeRenumbered { .. } => {
+            Placed::Before { .. } | Placed::BeforeRenumbered { .. } | Placed::Changed { .. } => {
                 self.execute_all(&[(placed, scheduler)], executor).remove(0)
             }
             Placed::During(online) => {
@@ -391,9 +427,10 @@ impl Evaluator<'_> {
         let prepared: Vec<_> = placed.iter().map(|&(placed, scheduler)| self.prepared(placed, scheduler)).collect();
         let orders = prepared.iter().zip(placed).filter_map(|(prepared, &(_, scheduler))| {
             let prepared = prepared.as_ref().ok()?;
-            let (graph, decision) = match &prepared.drawn {
-                Some((_, graph, found)) => (graph, *found),
-                None => (&prepared.graph, prepared.decision),
+            let (graph, decision) = match (&prepared.drawn, prepared.changed) {
+                (Some((_, graph, found)), _) => (graph, *found),
+                (None, Some((_, executed))) => (&prepared.graph, &executed.decision),
+                (None, None) => (&prepared.graph, prepared.decision),
             };
             Some((graph, Order { scheduler: scheduler?, plan: decision.plan.as_ref() }))
         });
@@ -401,17 +438,23 @@ impl Evaluator<'_> {
         let started = Instant::now();
         let mut timelines = executor.execute_all(&orders, self.stop).into_iter();
         let executed_in = started.elapsed() / orders.len().max(1) as u32;
-        let evaluation = |prepared: Result<Prepared<'_>, EvaluationError>| {
-            let Prepared { graph, decision, took, drawn } = prepared?;
+        let evaluation = |(prepared, scheduler): (Result<Prepared<'_>, EvaluationError>, Option<&dyn Scheduler>)| {
+            let Prepared { graph, decision, took, drawn, changed } = prepared?;
             let mut timeline = timelines.next().unwrap_or(Err(ExecutionError::NotOnline))?;
             if let Some((drawn, _, found)) = drawn {
                 let run = OnlineRun { placement: found.placement.clone(), timeline };
-                timeline = numbering::given_run(drawn, self.instance, run).timeline;
+                timeline = numbering::given_run(drawn, graph.instance(), run).timeline;
             }
+            let executed = changed.map(|(given, executed)| {
+                let before = self.execute_all(&[(given, scheduler)], executor).remove(0).ok();
+                let before = before.map(|evaluation| Box::new(evaluation.metrics));
+                Arc::new(Executed { before, ..Executed::clone(executed) })
+            });
             let evaluation = self.measure(&graph, timeline, decision.clone(), executor)?;
-            Ok(Evaluation { placed_in: took, executed_in: Some(executed_in), ..evaluation })
+            Ok(Evaluation { placed_in: took, executed_in: Some(executed_in), executed, ..evaluation })
         };
-        prepared.into_iter().map(evaluation).collect()
+        let schedulers = placed.iter().map(|&(_, scheduler)| scheduler);
+        prepared.into_iter().zip(schedulers).map(evaluation).collect()
     }
 
     /// What an executor gets of a placement that passes its check.
@@ -420,26 +463,37 @@ impl Evaluator<'_> {
         placed: &'d Placed<'_>,
         scheduler: Option<&dyn Scheduler>,
     ) -> Result<Prepared<'d>, EvaluationError> {
-        let (decision, took, drawn) = match placed {
-            Placed::Before { decision, took } => (decision, *took, None),
-            Placed::BeforeRenumbered { drawn, found, decision, took } => (decision, *took, Some((&**drawn, found))),
+        let (instance, run, drawn) = match placed {
+            Placed::Before { decision, .. } => (self.instance, decision, None),
+            Placed::BeforeRenumbered { drawn, found, decision, .. } => {
+                (self.instance, decision, Some((&**drawn, found)))
+            }
+            Placed::Changed { executed, drawn, .. } => {
+                let drawn = drawn.as_ref().map(|(drawn, found)| (&**drawn, found));
+                (&executed.instance, &executed.decision, drawn)
+            }
             Placed::During(_) | Placed::DuringRenumbered(..) => return Err(ExecutionError::NotOnline.into()),
         };
-        decision.placement.check(self.instance)?;
+        let changed = match placed {
+            Placed::Changed { given, executed, .. } => Some((&**given, executed)),
+            _ => None,
+        };
+        run.placement.check(instance)?;
         scheduler.ok_or(EvaluationError::NoScheduler)?;
-        let graph = PlacedGraph::new(self.instance, &decision.placement);
+        let graph = PlacedGraph::new(instance, &run.placement);
         let drawn = drawn.map(|(drawn, found)| (drawn, PlacedGraph::new(drawn.instance(), &found.placement), found));
-        Ok(Prepared { graph, decision, took, drawn })
+        let decision = placed.decision().unwrap_or(run);
+        Ok(Prepared { graph, decision, took: placed.took().unwrap_or_default(), drawn, changed })
     }
 
     /// What a violation means: under the rule `peak` nobody but the run can know that memory is short, so that this is no
     /// fault of the timeline.
-    fn refusal(&self, violation: Violation) -> EvaluationError {
+    fn refusal(instance: &Instance, violation: Violation) -> EvaluationError {
         match violation {
             Violation::OutOfMemory { time, device, bytes, memory_bytes }
-                if self.instance.memory_rule() == MemoryRule::Peak =>
+                if instance.memory_rule() == MemoryRule::Peak =>
             {
-                let time_unit = self.instance.time_unit().to_owned();
+                let time_unit = instance.time_unit().to_owned();
                 EvaluationError::OutOfMemory { time, time_unit, device, bytes, memory_bytes }
             }
             violation => EvaluationError::Violation(violation),
@@ -461,8 +515,9 @@ impl Evaluator<'_> {
         decision: Decision,
         executor: &dyn Executor,
     ) -> Result<Evaluation, EvaluationError> {
-        validator::validate(self.instance, placed.placement(), &timeline.records(placed), executor.demands())
-            .map_err(|violation| self.refusal(violation))?;
+        let instance = placed.instance();
+        validator::validate(instance, placed.placement(), &timeline.records(placed), executor.demands())
+            .map_err(|violation| Self::refusal(instance, violation))?;
         let memory = MemoryUse::new(placed, &timeline);
         let mut metrics = Metrics::new(placed, &timeline, &memory, executor.network().map(|network| network as _));
         let mut predictions = Predictions::default();
@@ -471,9 +526,12 @@ impl Evaluator<'_> {
             predictions = Predictions::of(&self.predict(placed, &timeline)?, metrics.makespan);
         }
         let makespan = metrics.makespan;
-        // What is measured may beat a bound that follows from the costs: they are what is in question.
+        // What is measured may beat a bound that follows from the costs: they are what is in question. The bound of a graph is
+        // none of what passes make of it.
+        let is_changed = decision.placement.devices().len() != placed.placement().devices().len();
         if let Some(&Reference { bound, .. }) = self.reference
             && executor.demands() != Demands::Order
+            && !is_changed
             && is_less(makespan, bound.value)
         {
             return Err(EvaluationError::BelowBound { makespan, bound });
@@ -486,6 +544,7 @@ impl Evaluator<'_> {
         let usable_devices = self.reference.map_or(0, |reference| reference.usable_devices);
         Ok(Evaluation {
             decision,
+            executed: None,
             timeline,
             metrics,
             predictions,
@@ -500,6 +559,15 @@ impl Evaluator<'_> {
 }
 
 impl Evaluation {
+    /// The placed graph that was executed, whose times the timeline has: what passes made of the placement, if there were any,
+    /// else the placement on its instance.
+    pub fn placed<'a>(&'a self, instance: &'a Instance) -> PlacedGraph<'a> {
+        match &self.executed {
+            Some(executed) => PlacedGraph::new(&executed.instance, executed.placement()),
+            None => PlacedGraph::new(instance, &self.decision.placement),
+        }
+    }
+
     /// A row with the outcome filled in.
     pub fn row(&self, blank: Row) -> Row {
         let metrics = &self.metrics;

@@ -2,6 +2,7 @@
 //! compares runs.
 
 pub mod calibrate;
+pub mod changed;
 pub mod collection;
 pub mod command_placer;
 pub mod compare;

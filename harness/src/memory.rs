@@ -1,6 +1,6 @@
 //! How much memory a run needs on each device.
 
-use placebench_datasets::{DeviceId, PlacedGraph, Time};
+use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time};
 
 use crate::timeline::Timeline;
 
@@ -12,6 +12,8 @@ use crate::timeline::Timeline;
 /// - a tensor on its producer's device, once, from the **start** of its producer until its last consumer there has
 ///   **started** and its last transfer has **ended**; the outputs of TensorFlow's variables
 ///   ([`outputs_are_resident`](placebench_datasets::DataflowGraph::outputs_are_resident)) are counted as resident already;
+/// - the output of an op that forwards its input
+///   ([`forwards`](placebench_datasets::DataflowGraph::forwards)) is the input, which stays until both are used;
 /// - a tensor on a device that receives it, once, from the **start** of the transfer until its last consumer there has
 ///   **started**;
 /// - a tensor that nothing consumes, until its producer **ends**.
@@ -129,6 +131,7 @@ impl Stays {
 /// Every stay of a tensor that is not empty, on its producer's device and on each that receives it.
 fn for_each_stay(placed: &PlacedGraph<'_>, timeline: &Timeline, mut visit: impl FnMut(DeviceId, Stay)) {
     let graph = placed.instance().graph();
+    let some_forward = graph.has_forwarding_ops();
     for op in graph.op_ids() {
         let device = placed.device_of(op);
         // Edges and transfers both ascend by tensor, control last: one walk over each serves all outputs.
@@ -140,6 +143,9 @@ fn for_each_stay(placed: &PlacedGraph<'_>, timeline: &Timeline, mut visit: impl 
             while let Some(edge) = edges.next_if(|edge| edge.tensor == Some(tensor)) {
                 if placed.device_of(edge.op) == device {
                     until = until.max(timeline.start(edge.op));
+                    if some_forward && graph.forwards(edge.op) {
+                        until = until.max(last_use(placed, timeline, edge.op));
+                    }
                 }
             }
             while let Some(id) = transfers.next_if(|&id| placed.transfer(id).tensor == Some(tensor)) {
@@ -151,11 +157,19 @@ fn for_each_stay(placed: &PlacedGraph<'_>, timeline: &Timeline, mut visit: impl 
                     visit(placed.transfer(id).to, Stay { bytes, from: moved.start, until: last });
                 }
             }
-            if bytes > 0 && !graph.outputs_are_resident(op) {
+            if bytes > 0 && !graph.outputs_are_resident(op) && !(some_forward && graph.forwards(op)) {
                 visit(device, Stay { bytes, from: timeline.start(op), until });
             }
         }
     }
+}
+
+/// Until when the device of an op that forwards its input needs that: until its last consumer there has started and its last
+/// transfer has ended.
+fn last_use(placed: &PlacedGraph<'_>, timeline: &Timeline, op: OpId) -> Time {
+    let consumed = placed.local_consumers(op).iter().map(|&consumer| timeline.start(consumer));
+    let sent = placed.transfers_of(op).map(|id| timeline.transfer(placed, id).end);
+    consumed.chain(sent).fold(timeline.finish(op), Time::max)
 }
 
 fn peak_of(coming: &mut [(u64, u64)], going: &mut [(u64, u64)]) -> u64 {

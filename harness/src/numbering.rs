@@ -1,7 +1,7 @@
 //! Answers of placers that saw ops and devices under drawn numbers, in the given ones.
 
 use placebench_algorithms::{Decision, Plan, Task};
-use placebench_datasets::{DeviceId, Instance, PlacedGraph, Placement, Renumbered, TransferId, splitmix64};
+use placebench_datasets::{DeviceId, Instance, OpId, PlacedGraph, Placement, Renumbered, TransferId, splitmix64};
 
 use crate::execute::OnlineRun;
 use crate::timeline::Choice;
@@ -39,7 +39,7 @@ pub(crate) fn given_decision(drawn: &Renumbered, given: &Instance, decision: Dec
     Decision { placement, plan, repaired: decision.repaired, scheduler: decision.scheduler }
 }
 
-/// A placement of the given numbers, in the drawn ones. Who reads the order of ops makes no plan.
+/// A decision about the given numbers, in the drawn ones; of a plan the order of the ops.
 pub(crate) fn drawn_decision(drawn: &Renumbered, given: &Instance, decision: Decision) -> Decision {
     let (devices, count) = (decision.placement.devices(), given.cluster().device_count());
     if devices.len() != given.graph().op_count() || devices.iter().any(|device| device.index() >= count) {
@@ -49,7 +49,10 @@ pub(crate) fn drawn_decision(drawn: &Renumbered, given: &Instance, decision: Dec
     (0..count).map(DeviceId::new).for_each(|device| there[drawn.given_device(device).index()] = device);
     let ops = drawn.instance().graph().op_ids();
     let placement = Placement::new(ops.map(|op| there[devices[drawn.given_op(op).index()].index()]).collect());
-    Decision { placement, plan: None, repaired: decision.repaired, scheduler: decision.scheduler }
+    let mut drawn_op = vec![OpId::default(); devices.len()];
+    drawn.instance().graph().op_ids().for_each(|op| drawn_op[drawn.given_op(op).index()] = op);
+    let plan = decision.plan.map(|plan| Plan::of_ops(plan.ops().map(|op| drawn_op[op.index()]), plan.makespan));
+    Decision { placement, plan, repaired: decision.repaired, scheduler: decision.scheduler }
 }
 
 /// A run in which a placer chose devices under the drawn numbers, in the given ones.

@@ -70,8 +70,7 @@ impl Evaluation {
     /// What happened when: the columns of `placebench place --timeline`.
     #[getter]
     fn timeline(&self) -> PyResult<Table> {
-        let instance = self.problem();
-        let placed = PlacedGraph::new(instance, &self.found.decision.placement);
+        let placed = self.found.placed(self.problem());
         Ok(Table { frame: timeline_frame(&placed, &self.found.timeline).map_err(refused)? })
     }
 
@@ -79,7 +78,7 @@ impl Evaluation {
     #[pyo3(signature = (*, width="double", page="light"))]
     fn gantt(&self, width: &str, page: &str) -> PyResult<Figure> {
         let style = style_of(width, page)?;
-        let placed = PlacedGraph::new(self.problem(), &self.found.decision.placement);
+        let placed = self.found.placed(self.problem());
         let Row { graph, cluster, placer, scheduler, chosen_scheduler, network, .. } = &self.row;
         let scheduler =
             chosen_scheduler.as_ref().map_or_else(|| scheduler.clone(), |chosen| format!("{chosen}, which it chose"));
@@ -91,7 +90,7 @@ impl Evaluation {
 
     /// Writes the timeline in the Chrome trace format, for a trace viewer.
     fn save_trace(&self, path: PathBuf) -> PyResult<()> {
-        let placed = PlacedGraph::new(self.problem(), &self.found.decision.placement);
+        let placed = self.found.placed(self.problem());
         let mut text = Vec::new();
         write_chrome_trace(&self.found.timeline, &placed, &mut text).map_err(fault)?;
         write_whole(&path, &text)

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use placebench::algorithms::StopToken;
 use placebench::algorithms::period::Goal;
-use placebench::datasets::{MemoryRule, PlacedGraph};
+use placebench::datasets::MemoryRule;
 use placebench::environment;
+use placebench::harness::changed::Executed;
 use placebench::harness::command_placer::{InstanceFormat, PlacerRequest, write_instance};
 use placebench::harness::evaluate::EvaluationError;
 use placebench::harness::execute::simulate::{NetworkModel, network_model};
@@ -218,17 +219,13 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
         Err(error) if error.is_stop() && !is_late => return Ok(ExitCode::from(INTERRUPTED)),
         Err(error) => return Err(refusal(error, limit)),
     };
-    write_files(
-        args,
-        &row,
-        &evaluation.timeline,
-        &PlacedGraph::new(prepared.instance(), &evaluation.decision.placement),
-    )?;
+    write_files(args, &row, &evaluation.timeline, &evaluation.placed(prepared.instance()))?;
     let written =
         [&args.write_instance, &args.placement, &args.timeline, &args.trace, &args.figure].map(Option::as_deref);
     let files = written.into_iter().chain([executing.table]).flatten().map(shown).collect();
     let text = || describe(&row, &evaluation, asked.minimised(), numberings.as_ref());
-    form.print(&Printed { row: &row, numberings: numberings.as_ref(), files }, text)?;
+    let passed = evaluation.executed.as_deref().map(PassedPlacement::of);
+    form.print(&Printed { row: &row, numberings: numberings.as_ref(), passed, files }, text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -286,5 +283,34 @@ struct Printed<'a> {
     row: &'a Row,
     #[serde(skip_serializing_if = "Option::is_none")]
     numberings: Option<&'a Numberings>,
+    /// What the passes over the placed graph did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed: Option<PassedPlacement<'a>>,
     files: Vec<String>,
+}
+
+/// What passes over the placed graph did, and what the placement is worth without them.
+#[derive(Serialize)]
+struct PassedPlacement<'a> {
+    lines: &'a [String],
+    /// None if it does not run without them.
+    without: Option<Without>,
+}
+
+#[derive(Serialize)]
+struct Without {
+    makespan: f64,
+    traffic_bytes: u64,
+    peak_memory_bytes: u64,
+}
+
+impl<'a> PassedPlacement<'a> {
+    fn of(executed: &'a Executed) -> Self {
+        let without = executed.before.as_ref().map(|before| Without {
+            makespan: before.makespan,
+            traffic_bytes: before.traffic_bytes,
+            peak_memory_bytes: before.peak_memory_bytes,
+        });
+        Self { lines: &executed.lines, without }
+    }
 }

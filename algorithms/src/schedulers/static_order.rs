@@ -57,7 +57,9 @@ impl Scheduler for Static {
         check(placed, plan)?;
         let devices = placed.instance().cluster().device_count();
         let mut planned = vec![VecDeque::new(); devices];
-        for &task in &plan.tasks {
+        // Ops that only forward a tensor run by themselves.
+        let forwards = |task: Task| matches!(task, Task::Op(op) if placed.instance().graph().forwards(op));
+        for &task in plan.tasks.iter().filter(|&&task| !forwards(task)) {
             planned[device_of(placed, task).index()].push_back(task);
         }
         Ok(Box::new(PlannedOrder {

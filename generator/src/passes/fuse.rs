@@ -147,10 +147,7 @@ impl Pass for Fuse {
             ));
         }
         let (mut clusters, mut saved) = (Clusters::new(graph.op_count()), vec![0.0; graph.op_count()]);
-        let is_elementwise = |op: OpId| {
-            let op_type = graph.op_types().and_then(|types| types.get(op.index()));
-            op_type.is_some_and(|op_type| ELEMENTWISE.binary_search(&op_type).is_ok())
-        };
+        let is_elementwise = |op: OpId| is_elementwise(graph, op);
         // Whether a cluster has an op that is not elementwise, by its first op.
         let mut is_heavy: Vec<bool> = graph.op_ids().map(|op| !is_elementwise(op)).collect();
         let mut total = 0.0;
@@ -182,6 +179,12 @@ impl Pass for Fuse {
         let line = format!("{}, {total} bytes less are written and read", passed.line);
         Ok(Passed { line, ..passed })
     }
+}
+
+/// Whether an op computes each element of its output from the elements at its place, as its type says.
+pub(super) fn is_elementwise(graph: &DataflowGraph, op: OpId) -> bool {
+    let op_type = graph.op_types().and_then(|types| types.get(op.index()));
+    op_type.is_some_and(|op_type| ELEMENTWISE.binary_search(&op_type).is_ok())
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 mod additions;
 mod coarsen;
+mod compress;
 mod contraction;
 mod copies;
+mod delay_receives;
 mod fuse;
 mod microbatch;
 mod prune;
@@ -28,5 +30,7 @@ pub static PASSES: LazyLock<Vec<PassEntry>> = LazyLock::new(|| {
         PassEntry::of::<shard_state::ShardState>(),
         PassEntry::of::<tensor_parallel::TensorParallel>(),
         PassEntry::of::<recompute::Recompute>(),
+        PassEntry::of_placed::<compress::Compress>(),
+        PassEntry::of_placed::<delay_receives::DelayReceives>(),
     ]
 });

@@ -167,9 +167,19 @@ impl GraphEntry {
     /// # Errors
     /// As [`GraphEntry::load`].
     pub fn passed(&self, seed: u64) -> Result<(GraphHeader, Chained), ProblemError> {
+        self.passed_by(&self.passes, seed)
+    }
+
+    /// As [`GraphEntry::passed`], without what is done when the graph is placed.
+    pub(super) fn passed_before_placement(&self, seed: u64) -> Result<(GraphHeader, Chained), ProblemError> {
+        self.passes.check_order().map_err(|error| ProblemError::Pass { graph: self.base(), error })?;
+        self.passed_by(&self.passes.before_placement(), seed)
+    }
+
+    fn passed_by(&self, passes: &Passes, seed: u64) -> Result<(GraphHeader, Chained), ProblemError> {
         let (header, graph) = self.made(seed)?;
         let header = passed_header(header, &self.passes);
-        let chained = self.passes.apply(graph);
+        let chained = passes.apply(graph);
         Ok((header, chained.map_err(|error| ProblemError::Pass { graph: self.base(), error })?))
     }
 

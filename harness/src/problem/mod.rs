@@ -43,7 +43,7 @@ impl Problem {
     /// That of reading or generating the graph.
     pub fn new(graph: &GraphEntry, entry: &ClusterEntry, seed: u64) -> Result<Self, ProblemError> {
         let cluster = entry.load(seed)?;
-        let (header, passed) = graph.for_devices(cluster.device_count())?.passed(seed)?;
+        let (header, passed) = graph.for_devices(cluster.device_count())?.passed_before_placement(seed)?;
         let kinds = entry.kinds.unwrap_or(header.kinds);
         // Before the ratio, which counts an op's time on the devices that it may run on.
         let loaded = kinds.narrow(passed.graph, &cluster)?;

@@ -6,11 +6,13 @@ use placebench_algorithms::fairness::Assumption;
 use placebench_algorithms::period::Goal;
 use placebench_algorithms::{Placer, Scheduler, StopToken, registry};
 use placebench_datasets::{Instance, MemoryRule, Renumbered};
+use placebench_generator::Passes;
 
+use crate::changed::Executed;
 use crate::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
 use crate::execute::simulate::NetworkModel;
 use crate::execute::{ExecuteSettings, Executor, ExecutorEntry, Notify};
-use crate::numbering::mixed;
+use crate::numbering::{drawn_decision, mixed};
 use crate::objective::{NamedScheduler, SimulatedObjective};
 use crate::problem::GraphEntry;
 use crate::results::{CellKey, Row, Status};
@@ -129,14 +131,48 @@ impl CellRequest<'_> {
     ) -> Result<Placed<'_>, EvaluationError> {
         let evaluator = self.evaluator(instance, None, stop);
         let objective = Arc::new(self.objective());
-        match (self.key.numbering, drawn) {
+        let passes = self.graph.passes.after_placement();
+        self.check(&passes)?;
+        let placed = match (self.key.numbering, drawn) {
             (0, _) => evaluator.place_for(self.placer, &objective, None),
             (_, Some(drawn)) => evaluator.place_for(self.placer, &objective, Some(drawn)),
             (numbering, None) => {
                 let drawn = Arc::new(Renumbered::draw(instance, mixed(self.key.seed, numbering)));
                 evaluator.place_for(self.placer, &objective, Some(&drawn))
             }
-        }
+        }?;
+        if passes.is_empty() { Ok(placed) } else { self.changed(&passes, instance, placed) }
+    }
+
+    /// Checks that passes over the placed graph have a placement to change, and a simulation that runs what they make.
+    fn check(&self, passes: &Passes) -> Result<(), EvaluationError> {
+        let remedy = match passes.is_empty() {
+            true => return Ok(()),
+            false if self.placer.online().is_some() => "take a placer that decides before the run",
+            false if self.executor.measures => "simulate",
+            false => return Ok(()),
+        };
+        Err(EvaluationError::NoPass { passes: passes.to_string(), remedy })
+    }
+
+    /// What passes over the placed graph make of a placement. Under a numbering they see the given numbers, and what they make
+    /// runs under numbers drawn for it.
+    fn changed<'p>(
+        &self,
+        passes: &Passes,
+        instance: &Instance,
+        given: Placed<'p>,
+    ) -> Result<Placed<'p>, EvaluationError> {
+        let Some(decision) = given.decision() else { return Ok(given) };
+        decision.placement.check(instance)?;
+        let executed = Executed::of(passes, instance, decision)?;
+        let numbering = self.key.numbering;
+        let drawn = (numbering > 0).then(|| {
+            let drawn = Arc::new(Renumbered::draw(&executed.instance, mixed(self.key.seed, numbering)));
+            let found = drawn_decision(&drawn, &executed.instance, executed.decision.clone());
+            (drawn, found)
+        });
+        Ok(Placed::Changed { given: Box::new(given), executed, drawn })
     }
 
     /// Places and executes the cell on an executor that need not be its own, without ratios to reference values.

@@ -222,12 +222,11 @@ impl Prepared {
             }
             Err(error) => {
                 let took = match placed {
-                    Some(
-                        Ok(Placed::Before { took, .. } | Placed::BeforeRenumbered { took, .. })
-                        | Err(EvaluationError::Place { took, .. }),
-                    ) => Some(took.as_secs_f64()),
+                    Some(Ok(placed)) => placed.took(),
+                    Some(Err(EvaluationError::Place { took, .. })) => Some(*took),
                     _ => None,
                 };
+                let took = took.map(|took| took.as_secs_f64());
                 // Numbers in the reason are those that the placer saw.
                 let reason = match request.key.numbering {
                     numbering

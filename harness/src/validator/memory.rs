@@ -81,10 +81,19 @@ fn changes(run: &Run<'_>, transfers: &Transfers<'_>, last_uses: &[Time]) -> Vec<
             stay(record.route.to, run.graph.tensor_bytes(tensor), record.start, last_use.max(record.end));
         }
     }
+    // What an op forwards stays as long as what it makes of it, which takes no memory of its own.
+    for op in run.graph.op_ids().filter(|&op| run.graph.forwards(op)) {
+        let needed = run.graph.outputs(op).map(|output| until[output.index()]).fold(run.end[op.index()], Time::max);
+        for input in run.graph.predecessors(op).filter(|edge| run.device_of(edge.op) == run.device_of(op)) {
+            if let Some(tensor) = input.tensor {
+                until[tensor.index()] = until[tensor.index()].max(needed);
+            }
+        }
+    }
     for (index, &until) in until.iter().enumerate() {
         let tensor = TensorId::new(index);
         let op = run.graph.producer(tensor);
-        if run.graph.outputs_are_resident(op) {
+        if run.graph.outputs_are_resident(op) || run.graph.forwards(op) {
             continue;
         }
         stay(run.device_of(op), run.graph.tensor_bytes(tensor), run.start[op.index()], until);

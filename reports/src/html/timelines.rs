@@ -184,7 +184,7 @@ fn one(plan: &Arc<RunPlan>, row: &Row, cell: Cell, instance: &Instance) -> Resul
             "the cell gives another makespan now than in the run: the graph or placebench has changed".to_owned()
         );
     }
-    let placed = PlacedGraph::new(instance, &again.decision.placement);
+    let placed = again.placed(instance);
     Ok(strips(&placed, &again.timeline, again.timeline.makespan()).to_string())
 }
 

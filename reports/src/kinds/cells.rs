@@ -87,7 +87,7 @@ pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, St
     if !cell.is_measured() {
         let replayed = replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?;
         let title = cell.title(replayed.decision.scheduler.as_deref());
-        let placed = PlacedGraph::new(&cell.instance, &replayed.decision.placement);
+        let placed = replayed.placed(&cell.instance);
         let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
         let figure = Box::new(gantt(&placed, &[("", &replayed.timeline)], unit, title));
         return Ok(Some(NamedFigure { name, caption, figure }));
@@ -116,7 +116,7 @@ pub(super) fn load_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, Str
     let caption = format!(
         "How long one sample keeps each device and the network busy: {title}. At the right the memory in flight."
     );
-    let placed = PlacedGraph::new(&cell.instance, &replayed.decision.placement);
+    let placed = replayed.placed(&cell.instance);
     let network = cell.plan.request(cell.cell).network;
     let figure = load(&placed, &replayed.timeline, network, cell.instance.time_unit(), title);
     Ok(Some(NamedFigure { name: cell.file("load"), caption, figure: Box::new(figure) }))

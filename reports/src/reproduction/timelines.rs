@@ -1,7 +1,6 @@
 //! Timelines and executable ops of a single cell, which is run again.
 
 use placebench_algorithms::StopToken;
-use placebench_datasets::PlacedGraph;
 use placebench_harness::results::{CELL, CellKey, Table, cell_keys};
 use placebench_harness::runner::replay;
 use placebench_harness::suite::RunPlan;
@@ -44,7 +43,7 @@ pub(super) fn timeline(
             Ok(figure.ok_or("no device had a choice")?.draw(style))
         }
         _ => {
-            let placed = PlacedGraph::new(&instance, &replayed.decision.placement);
+            let placed = replayed.placed(&instance);
             Ok(gantt(&placed, &[("", &replayed.timeline)], instance.time_unit(), title).draw(style))
         }
     }

@@ -3,6 +3,7 @@
 use placebench::algorithms::Named;
 use placebench::algorithms::period::Goal;
 use placebench::base::significant::{bytes_text, significant, time_text};
+use placebench::harness::changed::Executed;
 use placebench::harness::evaluate::Evaluation;
 use placebench::harness::measurement::Measurement;
 use placebench::harness::results::Row;
@@ -53,12 +54,29 @@ pub(super) fn describe(
         ("cut", format!("{} on {} edges", bytes_text(metrics.cut_bytes as f64), metrics.cut_edges)),
         ("peak memory", format!("{peak} on one device; memory rule {rule}")),
     ];
+    let changed = evaluation.executed.iter().flat_map(|executed| {
+        let lines = executed.lines.iter().map(|line| ("passed", line.clone()));
+        lines.chain([("without", without(executed, unit))]).collect::<Vec<_>>()
+    });
     let numbered = numberings.map(|numberings| ("numberings", numberings.text(unit)));
     let measurement = evaluation.timeline.measurement();
     let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
     let in_flight = in_flight.map(|text| ("in flight", text));
-    let lines = lines.into_iter().chain(in_flight).chain(numbered).chain(measured.into_iter().flatten());
+    let lines = lines.into_iter().chain(in_flight).chain(changed).chain(numbered).chain(measured.into_iter().flatten());
     lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
+}
+
+/// What the placement is worth without the passes that changed it.
+fn without(executed: &Executed, unit: &str) -> String {
+    match &executed.before {
+        Some(before) => format!(
+            "makespan {}, traffic {}, peak memory {}",
+            time_text(before.makespan, unit),
+            bytes_text(before.traffic_bytes as f64),
+            bytes_text(before.peak_memory_bytes as f64)
+        ),
+        None => "the placement does not run without these passes".to_owned(),
+    }
 }
 
 /// The time between samples that follow each other, and by how much no placement could be faster.

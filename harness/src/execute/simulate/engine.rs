@@ -83,6 +83,8 @@ pub(super) struct Run<'a> {
     finished: usize,
     /// Tasks of the run, as far as they are known.
     pub(super) total: usize,
+    /// Whether some ops forward their input: they take no time, and no device.
+    some_forward: bool,
 }
 
 /// Executes everything that `policy` decides, until nothing happens any more.
@@ -141,6 +143,7 @@ impl<'a> Run<'a> {
             is_to_ask: vec![false; devices],
             finished: 0,
             total: ops,
+            some_forward: graph.has_forwarding_ops(),
         }
     }
 
@@ -168,10 +171,30 @@ impl<'a> Run<'a> {
             while let Some(transfer) = self.receivable.pop_at(self.now) {
                 self.ready.push(Task::Receive(TransferId(transfer)));
             }
-            if !self.settle_network(policy) {
+            // Both, each time.
+            let (moved, forwarded) = (self.settle_network(policy), self.some_forward && self.forward(policy));
+            if !moved && !forwarded {
                 break;
             }
         }
+    }
+
+    /// Ends the ready ops that forward their input, at once: none of them waits for its device. Whether there was one.
+    fn forward<P: DevicePolicy>(&mut self, policy: &mut P) -> bool {
+        let instance = self.instance;
+        let forwards = |task: &Task| matches!(task, Task::Op(op) if instance.graph().forwards(*op));
+        let (mut ready, others): (Vec<Task>, Vec<Task>) =
+            std::mem::take(&mut self.ready).into_iter().partition(forwards);
+        self.ready = others;
+        ready.sort_unstable();
+        for &task in &ready {
+            if let Task::Op(op) = task {
+                (self.timeline.op_start[op.index()], self.timeline.op_finish[op.index()]) = (self.now, self.now);
+                self.finished += 1;
+                policy.op_finished(self, op);
+            }
+        }
+        !ready.is_empty()
     }
 
     fn end_task<P: DevicePolicy>(&mut self, policy: &mut P, device: DeviceId) {
