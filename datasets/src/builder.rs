@@ -27,6 +27,8 @@ pub struct OpSpec<'a> {
     pub op_type: Option<&'a str>,
     /// Layer label.
     pub layer: Option<&'a str>,
+    /// A short text that is equal for two ops of one type if they compute the same function of their inputs.
+    pub attributes: Option<&'a str>,
 }
 
 impl OpSpec<'_> {
@@ -81,6 +83,7 @@ pub struct GraphBuilder {
     names: NameTable,
     types: Categories,
     layers: Categories,
+    attributes: Categories,
     cycles: CyclePolicy,
     dropped: usize,
 }
@@ -119,6 +122,7 @@ impl GraphBuilder {
         }
         self.types.push(op.op_type);
         self.layers.push(op.layer);
+        self.attributes.push(op.attributes);
         id
     }
 
@@ -238,6 +242,7 @@ impl GraphBuilder {
             names: (!self.names.is_empty()).then_some(self.names),
             types: (!self.types.labels().is_empty()).then_some(self.types),
             layers: (!self.layers.labels().is_empty()).then_some(self.layers),
+            attributes: (!self.attributes.labels().is_empty()).then_some(self.attributes),
         };
         graph.set_edges(edges);
         Ok(graph)

@@ -26,6 +26,7 @@ pub(crate) struct GraphColumns {
     pub(crate) names: Option<NameTable>,
     pub(crate) types: Option<Categories>,
     pub(crate) layers: Option<Categories>,
+    pub(crate) attributes: Option<Categories>,
 }
 
 impl DataflowGraph {
@@ -70,6 +71,7 @@ impl DataflowGraph {
             names: columns.names.filter(|names| !names.is_empty()),
             types: columns.types.filter(|types| !types.labels().is_empty()),
             layers: columns.layers.filter(|layers| !layers.labels().is_empty()),
+            attributes: columns.attributes.filter(|attributes| !attributes.labels().is_empty()),
         };
         graph.find_topological_order()?;
         graph.check_values()?;

@@ -1,5 +1,7 @@
 //! The dataflow graph: ops, the tensors they produce, and the edges that carry them, in flat arrays.
 
+use std::collections::HashMap;
+
 use petgraph::algo::{kosaraju_scc, toposort};
 
 use crate::measured_times::{MeasuredTimes, sorted};
@@ -19,7 +21,7 @@ const CONTROL: u32 = u32::MAX;
 /// 16 bytes an edge (target and tensor forward, source and tensor backward), 29 bytes an op and 12 bytes a tensor. So
 /// an op with one output takes 41 bytes, and 100 M edges over 20 M such ops take 2.4 GB. Optional columns add, for each
 /// op: 4 bytes if the ids are not a topological order, 4 to 8 for colocation, 8 for the measured times of each class
-/// of devices, 8 for the bytes moved, 4 for op types, 4 for layers, 4 and the text for names.
+/// of devices, 8 for the bytes moved, 4 for op types, 4 for layers, 4 for attributes, 4 and the text for names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataflowGraph {
     pub(crate) ops: Vec<f64>,
@@ -43,6 +45,7 @@ pub struct DataflowGraph {
     pub(crate) names: Option<NameTable>,
     pub(crate) types: Option<Categories>,
     pub(crate) layers: Option<Categories>,
+    pub(crate) attributes: Option<Categories>,
 }
 
 /// One edge as seen from one of its ends.
@@ -279,6 +282,7 @@ impl DataflowGraph {
             name: self.name(op),
             op_type: self.op_types().and_then(|types| types.get(op.index())),
             layer: self.layers().and_then(|layers| layers.get(op.index())),
+            attributes: self.attributes().and_then(|attributes| attributes.get(op.index())),
         }
     }
 
@@ -325,6 +329,43 @@ impl DataflowGraph {
         self.layers.as_ref()
     }
 
+    /// The attributes of ops, if the graph has them. Two ops of one type with equal attributes compute the same function of
+    /// their inputs; of an op without attributes that is not known. What the text says is up to whoever wrote the graph: often
+    /// a number or a digest. Attributes of two graphs need not mean the same.
+    pub fn attributes(&self) -> Option<&Categories> {
+        self.attributes.as_ref()
+    }
+
+    /// The same graph with other attributes, or without any.
+    ///
+    /// # Errors
+    /// If there is not an entry for each op.
+    pub fn with_attributes(mut self, attributes: Option<Categories>) -> Result<Self, GraphError> {
+        if attributes.as_ref().is_some_and(|attributes| attributes.len() != self.op_count()) {
+            return Err(GraphError::ColumnLengths);
+        }
+        self.attributes = attributes.filter(|attributes| !attributes.labels().is_empty());
+        Ok(self)
+    }
+
+    /// The same graph whose attributes are numbers: the pairs of a type and attributes are numbered 0, 1, 2, … as they come. Numbers
+    /// take less room in a file than digests do, but those of two graphs do not compare.
+    #[must_use]
+    pub fn with_numbered_attributes(mut self) -> Self {
+        if let Some(given) = self.attributes.take() {
+            let mut numbers = HashMap::new();
+            let mut numbered = Categories::default();
+            for op in 0..self.op_count() {
+                let op_type = self.types.as_ref().and_then(|types| types.number(op));
+                let next = numbers.len();
+                let number = given.number(op).map(|attributes| *numbers.entry((op_type, attributes)).or_insert(next));
+                numbered.push(number.map(|number| number.to_string()).as_deref());
+            }
+            self.attributes = Some(numbered);
+        }
+        self
+    }
+
     /// The memory that placing an op claims on its device (L §4.1, size_est): resident memory, its output tensors and
     /// its input tensors; a tensor that enters by several edges counts once.
     pub fn demand_bytes(&self, op: OpId) -> u64 {
@@ -359,7 +400,8 @@ impl DataflowGraph {
         let columns = self.times.len() + usize::from(self.has_bytes_moved());
         let times = columns * self.ops.len() * 8;
         let names = self.names.as_ref().map_or(0, NameTable::heap_bytes);
-        let labels: usize = [&self.types, &self.layers].into_iter().flatten().map(Categories::heap_bytes).sum();
+        let labels: usize =
+            [&self.types, &self.layers, &self.attributes].into_iter().flatten().map(Categories::heap_bytes).sum();
         ops + tensors + edges + order + times + self.colocation.heap_bytes() + names + labels
     }
 
@@ -411,6 +453,7 @@ impl DataflowGraph {
             names: None,
             types: None,
             layers: None,
+            attributes: None,
         };
         graph.check_values()?;
         Ok(graph)

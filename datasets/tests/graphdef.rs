@@ -124,6 +124,88 @@ fn text_and_binary_of_one_graph_read_alike() {
     assert_eq!(binary.0, graph);
 }
 
+/// The attributes of each node of a text by its name.
+fn attributes_of(text: &str) -> BTreeMap<String, Option<String>> {
+    let path = Path::new("a.pbtxt");
+    let (graph, _) = parse_graph_def(path, text.into(), Encoding::Text, &ReadOptions::default()).unwrap();
+    let of = |op: OpId| graph.attributes().and_then(|attributes| attributes.get(op.index())).map(str::to_owned);
+    by_name(&graph).into_iter().map(|(name, op)| (name, of(op))).collect()
+}
+
+#[test]
+fn nodes_of_equal_public_attributes_have_equal_attributes() {
+    let constant = |name: &str, value: &str, first: &str, last: &str| {
+        let (dtype, value) = (
+            "attr { key: 'dtype' value { type: DT_FLOAT } }",
+            format!("attr {{ key: 'value' value {{ tensor {{ dtype: DT_FLOAT float_val: {value} }} }} }}"),
+        );
+        format!("node {{ name: '{name}' op: 'Const' {first} {value} {dtype} {last} }}\n")
+    };
+    let shapes = "attr { key: '_output_shapes' value { list { shape { } } } }";
+    let class = "attr { key: '_class' value { list { s: 'loc:@a' } } }";
+    let mut text = constant("a", "1.5", "", "") + &constant("b", "1.5", shapes, class) + &constant("c", "2.5", "", "");
+    text += "node { name: 'd' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
+        attr { key: 'value' value { tensor { float_val: 1.5 dtype: DT_FLOAT } } } }
+        node { name: 'e' op: 'Add' attr { key: 'T' value { type: DT_FLOAT } } }
+        node { name: 'f' op: 'Add' attr { key: 'T' value { type: DT_INT32 } } }
+        node { name: 'g' op: 'NoOp' } node { name: 'h' op: 'Add' attr { key: '_placebench_ops' value { s: '3' } } }
+        node { name: 'i' op: 'Add' attr { key: 'T' value { type: DT_FLOAT } }
+            attr { key: '_placebench_attributes' value { s: 'mine' } } }";
+    let of = attributes_of(&text);
+    assert_eq!(of["a"].as_deref().unwrap().len(), 16);
+    assert!(of["a"].as_deref().unwrap().bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert_eq!((&of["b"], &of["d"]), (&of["a"], &of["a"]), "private attributes and their order say nothing");
+    assert_ne!(of["c"], of["a"], "another value");
+    assert_ne!(of["e"], of["f"]);
+    assert_eq!((&of["g"], &of["h"]), (&None, &None), "without a public attribute nothing is known");
+    assert_eq!(of["i"].as_deref(), Some("mine"));
+    let empty = |size: u32| {
+        let shape = format!("tensor_shape {{ dim {{ size: {size} }} }}");
+        attributes_of(&format!(
+            "node {{ name: 'x' op: 'Const' attr {{ key: 'value' value {{ tensor {{ dtype: DT_FLOAT {shape} }} }} }} }}"
+        ))
+    };
+    assert_eq!(empty(9)["x"], None, "its content was left out");
+    assert!(empty(0)["x"].is_some());
+}
+
+/// What equals what is kept, and ops of two types never share a number.
+#[test]
+fn attributes_can_be_numbered() {
+    let mut builder = GraphBuilder::default();
+    for (op_type, attributes) in
+        [("Add", Some("x")), ("Mul", Some("x")), ("Add", None), ("Add", Some("y")), ("Add", Some("x"))]
+    {
+        builder.add_op(OpSpec { op_type: Some(op_type), attributes, ..OpSpec::default() }, &[]);
+    }
+    let graph = builder.build().unwrap();
+    let texts = |graph: &DataflowGraph| -> Vec<Option<String>> {
+        let attributes = graph.attributes().unwrap();
+        graph.op_ids().map(|op| attributes.get(op.index()).map(str::to_owned)).collect()
+    };
+    let numbered = graph.clone().with_numbered_attributes();
+    let expected = [Some("0"), Some("1"), None, Some("2"), Some("0")].map(|text| text.map(str::to_owned));
+    assert_eq!(texts(&numbered), expected);
+    assert_eq!(texts(&numbered.clone().with_numbered_attributes()), expected);
+    assert_eq!(numbered.with_attributes(graph.attributes().cloned()).unwrap(), graph);
+    let bare = graph.clone().with_attributes(None).unwrap();
+    assert!(bare.attributes().is_none() && bare.with_numbered_attributes().attributes().is_none());
+    assert!(graph.with_attributes(Some(Default::default())).is_err(), "an entry for each op");
+}
+
+/// A function within an attribute has attributes of its own, in any order.
+#[test]
+fn the_order_of_attributes_within_attributes_is_none() {
+    let node = |inner: [&str; 2]| {
+        let [first, last] = inner.map(|name| format!("attr {{ key: '{name}' value {{ i: 1 }} }}"));
+        attributes_of(&format!(
+            "node {{ name: 'x' op: 'Map' attr {{ key: 'f' value {{ func {{ name: 'g' {first} {last} }} }} }} }}"
+        ))
+    };
+    assert_eq!(node(["a", "b"]), node(["b", "a"]));
+    assert_ne!(node(["a", "b"]), node(["a", "c"]));
+}
+
 #[test]
 fn a_name_that_tensorflow_would_misread_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -290,14 +372,14 @@ fn graphs() -> impl Strategy<Value = DataflowGraph> {
         Just("NoOp")
     ]);
     let time = proptest::option::of(0.0..1e3f64);
-    let op = (0.0..1e12f64, any::<u64>(), kinds, [time.clone(), time.clone(), time], op_type, label);
+    let op = (0.0..1e12f64, any::<u64>(), kinds, [time.clone(), time.clone(), time], op_type, label.clone(), label);
     let outputs = proptest::collection::vec(0..=i64::MAX as u64, 0..4);
     let ops = proptest::collection::vec((op, outputs), 1..12);
     let edges = proptest::collection::vec((0usize..12, 0usize..12, 0usize..5), 0..30);
     let pairs = proptest::collection::vec((0usize..12, 0usize..12), 0..4);
     (ops, edges, pairs, any::<[bool; 2]>()).prop_filter_map("kinds contradict", |(ops, edges, pairs, [named, flip])| {
         let mut builder = GraphBuilder::default();
-        for (id, ((cost, memory_bytes, kinds, times, op_type, layer), outputs)) in ops.iter().enumerate() {
+        for (id, ((cost, memory_bytes, kinds, times, op_type, layer, attributes), outputs)) in ops.iter().enumerate() {
             // A file has names in any case: unnamed ops come back named like this.
             let name = if named { format!("scope/{id}-\"ö\\") } else { format!("op_{id}") };
             let (name, layer) = (Some(name.as_str()), layer.as_deref());
@@ -312,6 +394,7 @@ fn graphs() -> impl Strategy<Value = DataflowGraph> {
                 name,
                 op_type: *op_type,
                 layer,
+                attributes: attributes.as_deref(),
             };
             builder.add_op(spec, outputs);
         }

@@ -19,6 +19,7 @@ struct PlainOp {
     name: Option<String>,
     op_type: Option<String>,
     layer: Option<String>,
+    attributes: Option<String>,
     group: Option<u32>,
     outputs: Vec<u64>,
 }
@@ -44,6 +45,7 @@ impl Plain {
             name: graph.name(op).map(str::to_owned),
             op_type: graph.op_types().and_then(|types| types.get(op.index())).map(str::to_owned),
             layer: graph.layers().and_then(|layers| layers.get(op.index())).map(str::to_owned),
+            attributes: graph.attributes().and_then(|texts| texts.get(op.index())).map(str::to_owned),
             group: graph.colocation().group_of(op).map(|group| group.0),
             outputs: graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).collect(),
         });
@@ -61,6 +63,7 @@ impl Plain {
             Detail::Names => ops.iter_mut().for_each(|op| op.name = None),
             Detail::Types => ops.iter_mut().for_each(|op| op.op_type = None),
             Detail::Layers => ops.iter_mut().for_each(|op| op.layer = None),
+            Detail::Attributes => ops.iter_mut().for_each(|op| op.attributes = None),
             Detail::Memory => ops.iter_mut().for_each(|op| op.memory_bytes = 0),
             Detail::Kinds => ops.iter_mut().for_each(|op| op.kinds = KindSet::ALL),
             Detail::Times => ops.iter_mut().for_each(|op| op.times.clear()),
@@ -150,6 +153,7 @@ impl Plain {
                 name: op.name.as_deref(),
                 op_type: op.op_type.as_deref(),
                 layer: op.layer.as_deref(),
+                attributes: op.attributes.as_deref(),
             };
             builder.add_op(spec, &op.outputs);
         }

@@ -26,6 +26,8 @@ pub(crate) struct Draft<'g> {
     pub(crate) op_type: Option<Cow<'g, str>>,
     /// Its layer, if it has one.
     pub(crate) layer: Option<&'g str>,
+    /// Its attributes, if they are known.
+    pub(crate) attributes: Option<&'g str>,
     /// Size of each output in bytes.
     pub(crate) outputs: Vec<u64>,
     /// The old ops that it comes from.
@@ -45,6 +47,7 @@ impl<'g> Draft<'g> {
             name: graph.name(op).map(Cow::Borrowed),
             op_type: label(graph.op_types()).map(Cow::Borrowed),
             layer: label(graph.layers()),
+            attributes: label(graph.attributes()),
             outputs: graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).collect(),
             from: vec![op],
         }
@@ -59,10 +62,12 @@ impl<'g> Draft<'g> {
     }
 
     /// The op for one of `parts` parts of its batch: a part of its work, and of the bytes of its outputs but for those that are
-    /// `undivided`, by tensor; none is if there is no such list.
+    /// `undivided`, by tensor; none is if there is no such list. Its attributes are not known: which part of a range of numbers an op
+    /// makes, say, its inputs do not tell.
     pub(crate) fn part_of(graph: &'g DataflowGraph, op: OpId, parts: usize, undivided: &[bool]) -> Self {
         let mut draft = Self::of(graph, op).scaled(1.0 / parts as f64);
         draft.memory_bytes = draft.memory_bytes.div_ceil(parts as u64);
+        draft.attributes = draft.attributes.filter(|_| parts == 1);
         for (bytes, tensor) in draft.outputs.iter_mut().zip(graph.outputs(op)) {
             if !undivided.get(tensor.index()).copied().unwrap_or(false) {
                 *bytes = bytes.div_ceil(parts as u64);
@@ -94,11 +99,12 @@ impl<'g> Rewrite<'g> {
 
     /// Adds an op, without its edges and its group.
     pub(crate) fn add(&mut self, draft: Draft<'_>) -> OpId {
-        let Draft { ops, memory_bytes, bytes_moved, kinds, times, name, op_type, layer, outputs, from } = draft;
+        let Draft { ops, memory_bytes, bytes_moved, kinds, times, name, op_type, layer, attributes, outputs, from } =
+            draft;
         let name = name.map(|name| self.unused(name.into_owned()));
         let (name, op_type) = (name.as_deref(), op_type.as_deref());
         self.origin.push(from);
-        let spec = OpSpec { ops, memory_bytes, bytes_moved, kinds, times: &times, name, op_type, layer };
+        let spec = OpSpec { ops, memory_bytes, bytes_moved, kinds, times: &times, name, op_type, layer, attributes };
         self.builder.add_op(spec, &outputs)
     }
 

@@ -61,6 +61,7 @@ class Graph:
         names: Sequence[str] | None = None,
         types: Sequence[str] | None = None,
         layers: Sequence[str] | None = None,
+        attributes: Sequence[str] | None = None,
         colocated: Sequence[tuple[int, int]] | None = None,
         name: str = "graph",
     ) -> Graph:
@@ -103,6 +104,8 @@ class Graph:
     def types(self) -> list[str | None] | None: ...
     @property
     def layers(self) -> list[str | None] | None: ...
+    @property
+    def attributes(self) -> list[str | None] | None: ...
     @property
     def kinds(self) -> list[str]: ...
     def times(self, device_class: str) -> NDArray[np.float64]: ...

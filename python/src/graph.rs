@@ -112,7 +112,7 @@ impl Graph {
     /// See `placebench.Graph.from_edges` in `_placebench.pyi`.
     #[staticmethod]
     #[pyo3(signature = (sources, targets, costs, *, output_bytes=None, edge_bytes=None, memory_bytes=None, kinds=None,
-                        names=None, types=None, layers=None, colocated=None, name="graph"))]
+                        names=None, types=None, layers=None, attributes=None, colocated=None, name="graph"))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn from_edges(
         py: Python<'_>,
@@ -126,6 +126,7 @@ impl Graph {
         names: Option<Vec<String>>,
         types: Option<Vec<String>>,
         layers: Option<Vec<String>>,
+        attributes: Option<Vec<String>>,
         colocated: Option<Vec<(u32, u32)>>,
         name: &str,
     ) -> PyResult<Self> {
@@ -153,7 +154,8 @@ impl Graph {
                 "give output_bytes (each op has one output) or edge_bytes (each edge has its own), not both",
             ));
         }
-        let texts = [("kinds", &kinds), ("names", &names), ("types", &types), ("layers", &layers)];
+        let texts =
+            [("kinds", &kinds), ("names", &names), ("types", &types), ("layers", &layers), ("attributes", &attributes)];
         for (name, column) in texts {
             same_length(name, column.as_ref().map_or(ops, Vec::len), ops, "op")?;
         }
@@ -172,6 +174,7 @@ impl Graph {
         for (op, &cost) in costs.iter().enumerate() {
             let text = |column: &'_ Option<Vec<String>>| column.as_ref().map(|column| column[op].clone());
             let (kinds, name, op_type, layer) = (text(&kinds), text(&names), text(&types), text(&layers));
+            let attributes = text(&attributes);
             let kinds = kinds.map_or(Ok(KindSet::ALL), |kinds| kinds.parse());
             let spec = OpSpec {
                 ops: cost,
@@ -182,6 +185,7 @@ impl Graph {
                 name: name.as_deref(),
                 op_type: op_type.as_deref(),
                 layer: layer.as_deref(),
+                attributes: attributes.as_deref(),
             };
             match (&output_bytes, outputs.get(op)) {
                 (Some(bytes), _) => builder.add_op(spec, &bytes[op..=op]),
@@ -299,6 +303,12 @@ impl Graph {
     #[getter]
     fn layers(&self) -> Option<Vec<Option<&str>>> {
         self.labels(self.graph.layers())
+    }
+
+    /// The attributes of ops, if the graph has them: ops of one type with equal ones compute the same function of their inputs.
+    #[getter]
+    fn attributes(&self) -> Option<Vec<Option<&str>>> {
+        self.labels(self.graph.attributes())
     }
 
     /// The device kinds that each op may run on, as 'ALL' or 'CPU|GPU'.

@@ -17,6 +17,7 @@
 //! | `memory_bytes` | resident memory (L: RAM demand); 0 if left out |
 //! | `kinds` | device constraint: `ALL`, `CPU`, `GPU`, `TPU`, or several joined by `\|`; `ALL` if left out |
 //! | `name`, `type`, `layer` | text; a name for every op or for none |
+//! | `attributes` | text: ops of one type with the same text compute the same function of their inputs |
 //! | `bytes_moved` | bytes that the op reads from and writes to its device's memory; for every op or for none |
 //! | `cpu_seconds`, `h100_seconds`, … | measured times, which replace `ops` on devices of that class |
 //!
@@ -50,7 +51,7 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "id",
     "inputs",
     "colocated",
@@ -61,6 +62,7 @@ const COLUMNS: [&str; 11] = [
     "name",
     "type",
     "layer",
+    "attributes",
     "bytes_moved",
 ];
 
@@ -113,6 +115,7 @@ pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGrap
             name: row.text("name"),
             op_type: row.text("type"),
             layer: row.text("layer"),
+            attributes: row.text("attributes"),
         };
         let op = builder.add_op(spec, &outputs);
         links.read(&row, op)?;
@@ -181,13 +184,14 @@ impl Links {
 /// Writes a graph as CSV; columns that would be empty are left out.
 ///
 /// # Errors
-/// If the file cannot be written, or a type or layer is the empty text, which in CSV looks like none.
+/// If the file cannot be written, or a type, layer or attributes are the empty text, which in CSV looks like none.
 ///
 /// # Complexity
 /// O(ops + edges).
 pub fn write_csv(path: impl AsRef<Path>, graph: &DataflowGraph) -> Result<(), FormatError> {
     let path = path.as_ref();
-    for (column, labels) in [("type", graph.op_types()), ("layer", graph.layers())] {
+    for (column, labels) in [("type", graph.op_types()), ("layer", graph.layers()), ("attributes", graph.attributes())]
+    {
         if labels.is_some_and(|labels| labels.labels().iter().any(String::is_empty)) {
             let message = format!("an op has the empty text as its {column}, which CSV cannot tell from none");
             return Err(FormatError::file(path, message).remedy("write a graph folder instead"));
@@ -202,6 +206,7 @@ fn columns(graph: &DataflowGraph) -> Vec<Cow<'static, str>> {
         "name" => graph.has_names(),
         "type" => graph.op_types().is_some(),
         "layer" => graph.layers().is_some(),
+        "attributes" => graph.attributes().is_some(),
         "bytes_moved" => graph.has_bytes_moved(),
         _ => true,
     };
@@ -245,6 +250,7 @@ fn cell(graph: &DataflowGraph, op: OpId, column: &str) -> String {
         "name" => graph.name(op).unwrap_or("").to_owned(),
         "type" => label(graph.op_types()),
         "layer" => label(graph.layers()),
+        "attributes" => label(graph.attributes()),
         "bytes_moved" => graph.bytes_moved(op).map_or_else(String::new, |bytes| Number(bytes).to_string()),
         seconds => {
             let times = class_of_column(seconds).and_then(|class| graph.measured_on(class));

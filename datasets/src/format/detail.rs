@@ -21,6 +21,8 @@ pub enum Detail {
     Types,
     /// Layer labels.
     Layers,
+    /// Attributes of ops, which say which ops compute the same function.
+    Attributes,
     /// Resident memory.
     Memory,
     /// The device kinds that an op may run on.
@@ -84,6 +86,7 @@ impl fmt::Display for Detail {
             Self::Names => "names",
             Self::Types => "op types",
             Self::Layers => "layers",
+            Self::Attributes => "attributes",
             Self::Memory => "resident memory",
             Self::Kinds => "device kinds",
             Self::Times => "measured times",

@@ -172,6 +172,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatError> {
             name: Some(if named { node.name.as_str() } else { id.as_str() }),
             op_type: node.is_backward_node.then_some("backward"),
             layer: label.as_deref(),
+            attributes: None,
         };
         let op = builder.add_op(spec, size.as_slice());
         if let Some(colour) = node.color_class {

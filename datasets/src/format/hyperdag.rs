@@ -41,6 +41,7 @@ pub(super) static FORMAT: Format = Format {
         Detail::Names,
         Detail::Types,
         Detail::Layers,
+        Detail::Attributes,
         Detail::Memory,
         Detail::Kinds,
         Detail::Times,

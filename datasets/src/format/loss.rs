@@ -10,7 +10,7 @@ use super::{GraphHeader, Units};
 use crate::{DataflowGraph, KindSet, Kinds, OpId};
 
 /// What every undirected view of a dataflow graph loses, whatever the format.
-const VIEW: [Detail; 14] = [
+const VIEW: [Detail; 15] = [
     Detail::Direction,
     Detail::Kinds,
     Detail::Memory,
@@ -20,6 +20,7 @@ const VIEW: [Detail; 14] = [
     Detail::Names,
     Detail::Types,
     Detail::Layers,
+    Detail::Attributes,
     Detail::Title,
     Detail::Licence,
     Detail::Units,
@@ -85,6 +86,7 @@ fn loss(detail: Detail, header: &GraphHeader, graph: &DataflowGraph) -> Option<L
         Detail::Names => ops(&|_| graph.has_names()),
         Detail::Types => ops(&|op| graph.op_types().is_some_and(|types| types.get(op.index()).is_some())),
         Detail::Layers => ops(&|op| graph.layers().is_some_and(|layers| layers.get(op.index()).is_some())),
+        Detail::Attributes => ops(&|op| graph.attributes().is_some_and(|texts| texts.get(op.index()).is_some())),
         Detail::Memory => ops(&|op| graph.memory_bytes(op) > 0),
         Detail::Kinds => ops(&|op| graph.kinds(op) != KindSet::ALL),
         Detail::Times => ops(&|op| graph.measured_times().iter().any(|times| times.of(op).is_some())),

@@ -34,6 +34,7 @@ pub(super) static GRAPH: Format = Format {
         Detail::KindRule,
         Detail::Types,
         Detail::Layers,
+        Detail::Attributes,
         Detail::Memory,
         Detail::Kinds,
         Detail::Times,

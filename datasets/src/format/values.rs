@@ -7,6 +7,7 @@
 //! | `memory_bytes` | resident memory, default 0 |
 //! | `kinds` | device kinds, as in `CPU\|GPU`; default all |
 //! | `name`, `type`, `layer` | text; without `name`, the node's id is its name unless ids count 0, 1, 2, … |
+//! | `attributes` | text: ops of one type with the same text compute the same function of their inputs |
 //! | `colocation` | ops with the same text share a device |
 //! | `cpu_seconds`, `gpu_seconds`, `tpu_seconds` | measured times |
 //!
@@ -55,7 +56,7 @@ impl Value {
 fn plain_node_types() -> Vec<(&'static str, Value)> {
     let text = || Value::Text(String::new());
     let mut types = vec![("ops", Value::Real(0.0)), ("memory_bytes", Value::Whole(0)), ("outputs", text())];
-    types.extend(["kinds", "name", "type", "layer"].map(|name| (name, text())));
+    types.extend(["kinds", "name", "type", "layer", "attributes"].map(|name| (name, text())));
     types.push(("colocation", Value::Whole(0)));
     types.push(("bytes_moved", Value::Real(0.0)));
     types
@@ -96,6 +97,7 @@ pub(super) fn of_op(graph: &DataflowGraph, op: OpId) -> Vec<(Cow<'static, str>, 
         ("name", graph.name(op).map(str::to_owned)),
         ("type", label(graph.op_types())),
         ("layer", label(graph.layers())),
+        ("attributes", label(graph.attributes())),
     ] {
         values.extend(text.map(|text| (name.into(), Value::Text(text))));
     }
@@ -292,6 +294,7 @@ impl Described {
                 name: if named { node.values.get("name") } else { (!counted).then_some(node.id.as_str()) },
                 op_type: node.values.get("type").or_else(|| node.values.get("op_type")),
                 layer: node.values.get("layer"),
+                attributes: node.values.get("attributes"),
             };
             let op = builder.add_op(spec, sizes);
             if let Some(group) = node.values.get("colocation") {

@@ -39,6 +39,7 @@ pub(super) static FORMAT: Format = Format {
         Detail::Provenance,
         Detail::KindRule,
         Detail::Layers,
+        Detail::Attributes,
         Detail::Memory,
         Detail::Kinds,
         Detail::Times,

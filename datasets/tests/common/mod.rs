@@ -28,6 +28,7 @@ struct RandomOp {
     times: Vec<(&'static str, f64)>,
     op_type: Option<String>,
     layer: Option<String>,
+    attributes: Option<String>,
     outputs: Vec<u64>,
 }
 
@@ -44,12 +45,13 @@ prop_compose! {
         times in proptest::array::uniform5(proptest::option::weighted(if times { 0.5 } else { 0.01 }, cost())),
         op_type in proptest::option::of(prop_oneof!["MatMul", "Add", label()]),
         layer in proptest::option::weighted(0.2, label()),
+        attributes in proptest::option::weighted(0.2, label()),
         outputs in proptest::collection::vec(any::<u64>(), 0..4),
     ) -> RandomOp {
         // Members of a group have the CPU in common.
         let kinds = if group.is_some() { kinds | 1 } else { kinds };
         let times = CLASSES.into_iter().zip(times).filter_map(|(class, time)| Some((class, time?))).collect();
-        RandomOp { ops, memory_bytes, kinds, group, bytes_moved, times, op_type, layer, outputs }
+        RandomOp { ops, memory_bytes, kinds, group, bytes_moved, times, op_type, layer, attributes, outputs }
     }
 }
 
@@ -84,6 +86,7 @@ prop_compose! {
                     name: names.then_some(name.as_str()),
                     op_type: op.op_type.as_deref().filter(|_| types),
                     layer: op.layer.as_deref().filter(|_| types),
+                    attributes: op.attributes.as_deref().filter(|_| types),
                 },
                 &op.outputs,
             );

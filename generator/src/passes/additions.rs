@@ -50,6 +50,7 @@ impl<'g> Additions<'g> {
             bytes_moved: near.bytes_moved.map(|_| moved),
             times: self.times.iter().map(|&(class, rate)| (class, rate * moved)).collect(),
             op_type: near.op_type.is_some().then_some(Cow::Borrowed("AddN")),
+            attributes: None,
             outputs: vec![size],
             from: Vec::new(),
             ..near

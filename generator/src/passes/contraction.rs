@@ -49,7 +49,7 @@ pub(super) fn may_join(graph: &DataflowGraph, a: OpId, b: OpId) -> bool {
 
 /// Makes one op of each cluster. Work, memory and bytes moved are summed, but for the `saved` bytes that a cluster does not move
 /// any more; tensors that are consumed within a cluster alone are gone. An op stands where the first of its cluster stood, and
-/// has the name and the layer of the last.
+/// has the name and the layer of the last; attributes are known of an op alone.
 ///
 /// No path between two ops of a cluster may leave it.
 ///
@@ -133,7 +133,7 @@ fn joined<'g>(graph: &'g DataflowGraph, cluster: &[OpId], saved: impl Fn(OpId) -
         for ((_, time), (_, more)) in whole.times.iter_mut().zip(&draft.times) {
             *time += more;
         }
-        (whole.name, whole.layer) = (draft.name, draft.layer);
+        (whole.name, whole.layer, whole.attributes) = (draft.name, draft.layer, None);
         whole.from.extend(draft.from);
     }
     let saved: f64 = cluster.iter().map(|&op| saved(op)).sum();

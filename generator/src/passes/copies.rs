@@ -178,6 +178,7 @@ impl Members for Exchange<'_, '_> {
         let draft = Draft {
             name: graph.has_names().then(|| Cow::Owned(format!("{name}/copy_{member}"))),
             op_type: draft.op_type.is_some().then(|| Cow::Owned(op_type.to_owned())),
+            attributes: None,
             outputs: outputs.to_vec(),
             ..draft
         };

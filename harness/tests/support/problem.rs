@@ -92,6 +92,7 @@ impl Problem {
                 name: op.name.as_deref(),
                 op_type: op.op_type.as_deref(),
                 layer: op.layer.as_deref(),
+                attributes: None,
             };
             builder.add_op(spec, &op.outputs);
         }

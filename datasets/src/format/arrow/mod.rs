@@ -9,7 +9,7 @@
 //! | `cpu_seconds`, `h100_seconds`, … | f64 or null | measured times on devices of a class |
 //! | `bytes_moved` | f64 | bytes that the op reads from and writes to its device's memory |
 //! | `name` | text | unique; for all ops or for none |
-//! | `op_type`, `layer` | text or null | |
+//! | `op_type`, `layer`, `attributes` | text or null | |
 //! | `tensor_bytes` | list of u64 | size of each output port |
 //! | `inputs` | list of struct: `source` u32, `port` u32 or null | what the op reads, in order; `port` is null for a control edge |
 //!
@@ -37,4 +37,4 @@ pub(super) static FORMAT: Format = Format {
 const REQUIRED: [&str; 3] = ["ops", "tensor_bytes", "inputs"];
 
 /// The columns that may be left out.
-const OPTIONAL: [&str; 7] = ["memory_bytes", "kinds", "group", "bytes_moved", "name", "op_type", "layer"];
+const OPTIONAL: [&str; 8] = ["memory_bytes", "kinds", "group", "bytes_moved", "name", "op_type", "layer", "attributes"];

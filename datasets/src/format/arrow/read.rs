@@ -182,8 +182,9 @@ impl Rows {
         let timed: Vec<(&str, Option<Float64Array>)> =
             timed.map(|(class, name)| Ok((class, batch.column(name, real)?))).collect::<Result<_, FormatError>>()?;
         let mut times = Vec::with_capacity(timed.len());
-        let [names, types, layers] = ["name", "op_type", "layer"].map(|name| batch.column(name, texts));
-        let (names, types, layers) = (names?, types?, layers?);
+        let [names, types, layers, attributes] =
+            ["name", "op_type", "layer", "attributes"].map(|name| batch.column(name, texts));
+        let (names, types, layers, attributes) = (names?, types?, layers?, attributes?);
         let outputs = batch.required("tensor_bytes", Lists::of)?;
         let sizes = whole(&outputs.items).map_err(|message| batch.fault("tensor_bytes", message))?;
         batch.complete_items("tensor_bytes", &sizes)?;
@@ -206,6 +207,7 @@ impl Rows {
                 name: text_of(&names, row),
                 op_type: text_of(&types, row),
                 layer: text_of(&layers, row),
+                attributes: text_of(&attributes, row),
             };
             let op = self.builder.add_op(spec, &sizes.values()[outputs.row(row)]);
             if let Some(group) = groups.as_ref().filter(|groups| groups.is_valid(row)) {

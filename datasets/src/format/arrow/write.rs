@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 
 use crate::format::atomic::write_file;
 use crate::format::{FormatError, GraphHeader, values};
-use crate::{DataflowGraph, MeasuredTimes, OpId};
+use crate::{Categories, DataflowGraph, MeasuredTimes, OpId};
 
 /// Ops in a batch: what the writer holds in memory beside the graph.
 const ROWS: usize = 1 << 16;
@@ -56,6 +56,7 @@ enum Column<'a> {
     Name,
     OpType,
     Layer,
+    Attributes,
     TensorBytes,
     Inputs,
 }
@@ -69,6 +70,7 @@ fn columns(graph: &DataflowGraph) -> Vec<Column<'_>> {
         (Column::Name, graph.has_names()),
         (Column::OpType, graph.op_types().is_some()),
         (Column::Layer, graph.layers().is_some()),
+        (Column::Attributes, graph.attributes().is_some()),
     ] {
         columns.extend(present.then_some(column));
     }
@@ -98,6 +100,7 @@ impl Column<'_> {
             Self::Name => ("name", DataType::Utf8, false),
             Self::OpType => ("op_type", DataType::Utf8, true),
             Self::Layer => ("layer", DataType::Utf8, true),
+            Self::Attributes => ("attributes", DataType::Utf8, true),
             Self::TensorBytes => ("tensor_bytes", DataType::List(items(DataType::UInt64)), false),
             Self::Inputs => ("inputs", DataType::List(items(DataType::Struct(input_fields()))), false),
         };
@@ -117,8 +120,9 @@ impl Column<'_> {
             Self::Seconds(times) => Arc::new(Float64Array::from_iter(ops().map(|op| times.of(op)))),
             Self::BytesMoved => Arc::new(Float64Array::from_iter(ops().map(|op| graph.bytes_moved(op)))),
             Self::Name => texts(ops().map(|op| graph.name(op)))?,
-            Self::OpType => texts(ops().map(|op| graph.op_types().and_then(|types| types.get(op.index()))))?,
-            Self::Layer => texts(ops().map(|op| graph.layers().and_then(|layers| layers.get(op.index()))))?,
+            Self::OpType => labels(graph.op_types(), ops())?,
+            Self::Layer => labels(graph.layers(), ops())?,
+            Self::Attributes => labels(graph.attributes(), ops())?,
             Self::TensorBytes => {
                 let ends = offsets(ops().map(|op| graph.outputs(op).count()))?;
                 let sizes = ops().flat_map(|op| graph.outputs(op)).map(|tensor| graph.tensor_bytes(tensor));
@@ -149,6 +153,10 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Result<OffsetBuffer<i32>, Ar
         })?);
     }
     Ok(OffsetBuffer::new(ScalarBuffer::from(ends)))
+}
+
+fn labels(labels: Option<&Categories>, ops: impl Iterator<Item = OpId> + Clone) -> Result<ArrayRef, ArrowError> {
+    texts(ops.map(|op| labels.and_then(|labels| labels.get(op.index()))))
 }
 
 fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>> + Clone) -> Result<ArrayRef, ArrowError> {

@@ -42,6 +42,7 @@ fn add_op(builder: &mut GraphBuilder, op: &Op, report: &mut ImportReport) {
         name: Some(&op.name),
         op_type: Some(op.op_type.as_str()).filter(|&name| !name.is_empty() && name != GENERIC_OP),
         layer: op.costs.layer.as_deref(),
+        attributes: op.attributes.as_deref(),
     };
     builder.add_op(spec, &sizes);
 }

@@ -10,6 +10,7 @@
 //! | a device string | the kinds of its type; for ops that exist on the CPU alone, the CPU |
 //! | `_output_shapes`, or type and shape of constants, variables and placeholders | the sizes of the tensors |
 //! | the value of a variable | resident memory |
+//! | `_placebench_attributes`, else a digest of the attributes whose names do not begin with `_` | attributes; none of a node without any |
 //! | an edge from `NextIteration` into `Merge` | what [`LoopPolicy`](super::LoopPolicy) says |
 //!
 //! A GraphDef has no costs. They come from the files that the extractor writes beside it: see [`read_extraction`].
@@ -122,9 +123,9 @@ pub fn parse_graph_def(
 
 /// Writes a graph as a GraphDef.
 ///
-/// Everything that a graph holds comes back when the file is read with `no_references`. Costs, layers and sets of kinds
+/// Everything that a graph holds comes back when the file is read with `no_references`. Costs, layers, attributes and sets of kinds
 /// are in attributes of this suite (`_placebench_…`), and sizes are shapes of `uint8`. So the file is for tools that
-/// read graphs, not for running: our graphs do not keep the ops' own attributes.
+/// read graphs, not for running: our graphs keep no more than a digest of the ops' own attributes.
 ///
 /// # Errors
 /// If the file cannot be written, a name is none in TensorFlow, or a tensor has 2^63 bytes or more.

@@ -1,12 +1,17 @@
-//! The attributes in which this suite keeps what a GraphDef has no field for: costs, layers and sets of kinds.
+//! The attributes in which this suite keeps what a GraphDef has no field for: costs, layers, digests of
+//! attributes and sets of kinds.
 //!
 //! All are strings, and begin with an underscore, so TensorFlow carries them along unread. Numbers are written in decimal, since
 //! the format's own floating-point attributes have 32 bits.
 
+use prost::Message;
+use sha2::{Digest, Sha256};
+
 use super::attributes::value;
 use super::fault::Fault;
-use super::proto::{AttrValue, NodeDef, Value};
+use super::proto::{AttrValue, NodeDef, TensorProto, Value};
 use super::sizes;
+use crate::format::sha256::hex;
 use crate::{DataflowGraph, KindSet, OpId};
 
 /// The op type that stands for "none" in a file, where every node has one.
@@ -15,6 +20,7 @@ pub(super) const GENERIC_OP: &str = "Op";
 const OPS: &str = "_placebench_ops";
 const MEMORY: &str = "_placebench_memory_bytes";
 const LAYER: &str = "_placebench_layer";
+const ATTRIBUTES: &str = "_placebench_attributes";
 const KINDS: &str = "_placebench_kinds";
 const BYTES_MOVED: &str = "_placebench_bytes_moved";
 /// Around the name of a class: the measured time on it, in seconds.
@@ -71,9 +77,48 @@ pub(super) fn annotate(node: &mut NodeDef, graph: &DataflowGraph, op: OpId, kind
     if let Some(layer) = graph.layers().and_then(|layers| layers.get(op.index())) {
         set(LAYER, layer.to_owned());
     }
+    if let Some(attributes) = graph.attributes().and_then(|attributes| attributes.get(op.index())) {
+        set(ATTRIBUTES, attributes.to_owned());
+    }
     if !kinds_said {
         set(KINDS, graph.kinds(op).to_string());
     }
+}
+
+/// What says which nodes of one type compute the same function of their inputs: the text of the attribute for it, else 16 digits
+/// of a digest of all public attributes, whatever their order. Names of private ones begin with an underscore; a node that has
+/// no other says nothing.
+pub(super) fn attributes(node: &NodeDef) -> Result<Option<String>, Fault> {
+    if let Some(given) = text(node, ATTRIBUTES)? {
+        return Ok(Some(given.to_owned()));
+    }
+    let mut public: Vec<(&String, &AttrValue)> = node.attr.iter().filter(|(name, _)| !name.starts_with('_')).collect();
+    if public.is_empty() || public.iter().any(|(_, value)| lacks_content(value)) {
+        return Ok(None);
+    }
+    public.sort_unstable_by_key(|&(name, _)| name);
+    let mut digest = Sha256::new();
+    for (name, value) in public {
+        // Lengths first, so that no two lists of names and values give the same bytes. Maps are encoded by ascending keys.
+        for part in [name.as_bytes(), &value.encode_to_vec()] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+    }
+    Ok(Some(hex(&digest.finalize()[..8])))
+}
+
+/// Whether a value is a tensor with elements but without their content, which tools leave out of large constants.
+fn lacks_content(value: &AttrValue) -> bool {
+    let Some(Value::Tensor(tensor)) = &value.value else { return false };
+    let bare = TensorProto {
+        dtype: tensor.dtype,
+        tensor_shape: tensor.tensor_shape.clone(),
+        version_number: tensor.version_number,
+        ..TensorProto::default()
+    };
+    let has_elements = tensor.tensor_shape.iter().all(|shape| shape.dim.iter().all(|dim| dim.size != 0));
+    has_elements && *tensor == bare
 }
 
 fn number(node: &NodeDef, attribute: &str) -> Result<Option<f64>, Fault> {

@@ -12,7 +12,7 @@ mod generated {
 
 pub(super) use generated::attr_value::{ListValue, Value};
 pub(super) use generated::tensor_shape_proto::Dim;
-pub(super) use generated::{AttrValue, DataType, NodeDef, TensorShapeProto};
+pub(super) use generated::{AttrValue, DataType, NodeDef, TensorProto, TensorShapeProto};
 
 static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     let descriptors: &[u8] = include_bytes!("../../../proto/tensorflow.desc");

@@ -45,6 +45,8 @@ pub(super) struct Op {
     /// Whether the op has these outputs and no others.
     pub(super) outputs_known: bool,
     pub(super) costs: Costs,
+    /// Equal for nodes of one type that compute the same function of their inputs, where known.
+    pub(super) attributes: Option<String>,
 }
 
 /// All nodes of a file, resolved, and where each begins.
@@ -167,6 +169,7 @@ fn resolve_node(node: &NodeDef, nodes: &[NodeDef], index: &HashMap<String, u32>)
     };
     let (outputs, outputs_known) = sizes::outputs(node);
     let costs = private::costs(node)?;
+    let attributes = private::attributes(node)?;
     Ok(Op {
         name: node.name.clone(),
         op_type: node.op.clone(),
@@ -176,6 +179,7 @@ fn resolve_node(node: &NodeDef, nodes: &[NodeDef], index: &HashMap<String, u32>)
         outputs,
         outputs_known,
         costs,
+        attributes,
     })
 }
 

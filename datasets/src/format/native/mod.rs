@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! rnn/graph.toml       name, title, licence, units, counts, digests, provenance
-//! rnn/ops.parquet      ops, memory_bytes, kinds, group, cpu_seconds, gpu_seconds, tpu_seconds, name, op_type, layer
+//! rnn/ops.parquet      ops, memory_bytes, kinds, group, cpu_seconds, gpu_seconds, tpu_seconds, name, op_type, layer,
+//!                      attributes
 //! rnn/tensors.parquet  producer, port, bytes
 //! rnn/edges.parquet    source, port (null: a control edge), target
 //! ```

@@ -156,7 +156,7 @@ fn read_ops(table: &TableReader, columns: &mut GraphColumns) -> Result<(), Forma
     let classes: Vec<_> =
         table.columns[ops::SECONDS..].iter().filter_map(|column| class_of_column(&column.name)).collect();
     let mut times = vec![Vec::with_capacity(table.row_count as usize); classes.len()];
-    let [names, types, layers] = [ops::NAME, ops::OP_TYPE, ops::LAYER];
+    let [names, types, layers, attributes] = [ops::NAME, ops::OP_TYPE, ops::LAYER, ops::ATTRIBUTES];
     table.for_each_batch(|batch| {
         let cells = &batch.columns;
         columns.ops.extend_from_slice(cells[ops::OPS].doubles());
@@ -172,7 +172,9 @@ fn read_ops(table: &TableReader, columns: &mut GraphColumns) -> Result<(), Forma
         if cells[names].present {
             read_names(table, batch, columns.names.get_or_insert_default())?;
         }
-        for (column, labels) in [(types, &mut columns.types), (layers, &mut columns.layers)] {
+        for (column, labels) in
+            [(types, &mut columns.types), (layers, &mut columns.layers), (attributes, &mut columns.attributes)]
+        {
             if cells[column].present {
                 read_labels(table, batch, &cells[column], labels.get_or_insert_default())?;
             }

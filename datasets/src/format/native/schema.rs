@@ -92,6 +92,7 @@ pub(super) const OPS: TableSchema = TableSchema {
         optional("name", Content::Text, Packing::Plain),
         optional("op_type", Content::Text, Packing::Dictionary),
         optional("layer", Content::Text, Packing::Dictionary),
+        optional("attributes", Content::Text, Packing::Dictionary),
     ],
     others: |name| class_of_column(name).map(seconds),
 };
@@ -106,8 +107,9 @@ pub(super) mod ops {
     pub(in super::super) const NAME: usize = 5;
     pub(in super::super) const OP_TYPE: usize = 6;
     pub(in super::super) const LAYER: usize = 7;
+    pub(in super::super) const ATTRIBUTES: usize = 8;
     /// The first measured times, if there are any.
-    pub(in super::super) const SECONDS: usize = 8;
+    pub(in super::super) const SECONDS: usize = 9;
 }
 
 pub(super) const TENSORS: TableSchema = TableSchema {

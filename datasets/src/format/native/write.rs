@@ -28,6 +28,8 @@ pub struct NativeColumns {
     pub types: bool,
     /// Whether ops have layers.
     pub layers: bool,
+    /// Whether ops have attributes.
+    pub attributes: bool,
 }
 
 impl NativeColumns {
@@ -38,6 +40,7 @@ impl NativeColumns {
             names: graph.has_names(),
             types: graph.op_types().is_some(),
             layers: graph.layers().is_some(),
+            attributes: graph.attributes().is_some(),
         }
     }
 }
@@ -125,6 +128,7 @@ impl NativeWriter {
             (ops::NAME, columns.names),
             (ops::OP_TYPE, columns.types),
             (ops::LAYER, columns.layers),
+            (ops::ATTRIBUTES, columns.attributes),
         ] {
             op_columns.extend(present.then(|| of_ops(position)));
         }
@@ -163,7 +167,12 @@ impl NativeWriter {
         {
             cells.push_f64(op.bytes_moved.unwrap_or(0.0));
         }
-        for (text, present) in [(op.name, columns.names), (op.op_type, columns.types), (op.layer, columns.layers)] {
+        for (text, present) in [
+            (op.name, columns.names),
+            (op.op_type, columns.types),
+            (op.layer, columns.layers),
+            (op.attributes, columns.attributes),
+        ] {
             if present && let Some(cells) = rest.next() {
                 cells.push_optional_text(text);
             }
