@@ -1,5 +1,7 @@
 """What is done to a graph before it is written: fixed shapes, pruning, small constants, counting."""
 
+import hashlib
+
 from .tf import tf, v1
 
 LARGEST_CONSTANT = 1024  # bytes; the content of a larger one is left out of the written graph
@@ -31,13 +33,18 @@ def load(graph_def):
 
 
 def strip_constants(graph_def):
-    """Drops the content of large constants; type and shape stay. Returns how many were stripped."""
+    """Drops the content of large constants; type, shape and a digest of the content stay. Returns how many were stripped.
+
+    Without the digest, constants of one shape would look equal to who compares attributes.
+    """
     stripped = 0
     for node in graph_def.node:
         if node.op != "Const":
             continue
         tensor = node.attr["value"].tensor
         if tensor.ByteSize() > LARGEST_CONSTANT:
+            digest = hashlib.sha256(tensor.SerializeToString(deterministic=True)).hexdigest()[:16]
+            node.attr["_placebench_attributes"].s = digest.encode()
             kept = type(tensor)(dtype=tensor.dtype, tensor_shape=tensor.tensor_shape)
             tensor.CopyFrom(kept)
             stripped += 1

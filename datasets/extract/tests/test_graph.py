@@ -38,6 +38,18 @@ class Graph(unittest.TestCase):
         self.assertEqual(tensor.tensor_content, b"")
         self.assertEqual(list(nodes["small"].attr["value"].tensor.float_val), [1.0])
 
+    def test_large_constants_of_other_values_keep_other_attributes(self):
+        digests = []
+        for start in (0.0, 0.0, 1.0):
+            with tf.Graph().as_default() as made:
+                tf.constant(np.arange(start, start + 1000.0), name="large")
+            stripped = made.as_graph_def()
+            graph.strip_constants(stripped)
+            digests.append(stripped.node[0].attr["_placebench_attributes"].s)
+        self.assertEqual(len(digests[0]), 16)
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
     def test_memory_is_that_of_the_variables(self):
         self.assertEqual(graph.variable_bytes(example()), {"w": 4 * 3 * 4})
 

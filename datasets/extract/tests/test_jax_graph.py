@@ -2,6 +2,8 @@ import contextlib
 import io
 import math
 import os
+import subprocess
+import sys
 import tempfile
 import tomllib
 import unittest
@@ -102,6 +104,44 @@ class Flattening(unittest.TestCase):
         self.assertTrue({"jit", "pjit", "custom_jvp_call"}.isdisjoint(op.type for op in flat.ops))
         for mine, true in zip(run_flat(flat, [x, n]), jax.tree.leaves(grad(x, n)), strict=True):
             np.testing.assert_allclose(mine, true, rtol=1e-6)
+
+    def test_operations_of_equal_attributes_compute_the_same_function(self):
+        table, other = np.arange(3, dtype=np.float32), np.ones(3, np.float32)
+        loop = lambda x, table: jax.lax.scan(lambda s, row: (s + row * jnp.asarray(table), None), x[0], x)[0]  # noqa: E731
+        step = lambda x: (loop(x, table), loop(x, table.copy()), loop(x, other), x + table, x * table, x + other, jnp.sin(x))  # noqa: E731
+        flat = flatten(step, {"x": shape(2, 3)})
+        self.assertIsNone(flat.ops[0].attributes)
+        self.assertTrue(all(len(op.attributes) == 16 for op in flat.ops[1:]))
+        loops = [op.attributes for op in flat.ops if op.type == "scan"]
+        constants = {op.constant.tobytes(): op.attributes for op in flat.ops if op.type == "constant"}
+        if constants:
+            self.assertEqual(len(set(constants.values())), len(constants), "values differ")
+        self.assertEqual(loops[0], loops[1])
+        inputs = [[flat.ops[ref.op].attributes for ref in op.inputs] for op in flat.ops if op.type == "scan"]
+        self.assertNotEqual((loops[0], inputs[0]), (loops[2], inputs[2]), "a function that holds another array")
+
+    def test_a_text_with_an_address_says_nothing(self):
+        output = Output((2,), np.dtype("float32"))
+        op = Op("f", [], [output])
+        op.equation = type("Equation", (), {"key": "f(; fun=<function f at 0x7f3a5c0d1e20>)"})
+        self.assertIsNone(op.attributes)
+
+    def test_another_process_writes_the_same_bytes(self):
+        code = (
+            "import sys, hashlib; from tests.test_jax_graph import SMALL; from tests.jax_problem import flat_graph; "
+            "from placebench_extract.jaxgraph.graphdef import graph_def; "
+            "[print(hashlib.sha256(graph_def(flat_graph(name, **sizes)[1].ops)).hexdigest()) for name, sizes in SMALL.items()]"
+        )
+        folder = Path(__file__).parents[1]
+        runs = [
+            subprocess.run([sys.executable, "-c", code], cwd=folder, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True)
+            for seed in ("1", "2")
+        ]
+        self.assertEqual([run.returncode for run in runs], [0, 0], runs[0].stderr)
+        self.assertEqual(len(runs[0].stdout.split()), len(SMALL))
+        self.assertEqual(runs[0].stdout, runs[1].stdout)
+        graphs = [flat_graph(name, **sizes)[1].ops for name, sizes in SMALL.items()]
+        self.assertTrue(all(op.attributes for ops in graphs for op in ops if op.argument is None))
 
     def test_what_cannot_be_a_graph_is_refused(self):
         with self.assertRaisesRegex(TraceError, "effect"):

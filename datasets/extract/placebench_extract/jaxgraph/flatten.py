@@ -7,6 +7,7 @@ one operation: how often they run is known only when they run. Equations whose r
 """
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +21,7 @@ CALLS = {
 
 
 FUSED = "fused_"  # how names of functions begin that stay one operation
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")  # an object without a text of its own, which another process has elsewhere
 
 
 class TraceError(Exception):
@@ -96,6 +98,17 @@ class Op:
     layer: str = None
     colocated: int = None  # the operation whose device this one has to share
     name: str = ""
+
+    @property
+    def attributes(self):
+        """16 digits that are equal for operations that compute the same function, or None where that is not known."""
+        if self.equation is not None:
+            text = self.equation.key
+        elif self.argument is None and self.constant is not None:
+            text = _value_text(self.constant)
+        else:
+            return None
+        return None if ADDRESS.search(text) else hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass
@@ -307,7 +320,38 @@ def _key(equation):
         if isinstance(value, Output):
             inputs.append(f"{value.dtype}{list(value.shape)}")
         else:
-            array = np.asarray(value)
-            inputs.append(f"={array.dtype}{list(array.shape)}{hashlib.sha256(array.tobytes()).hexdigest()[:16]}")
-    params = [f"{key}={equation.params[key]}" for key in sorted(equation.params)]
+            inputs.append(f"={_value_text(value)}")
+    params = [f"{key}={_param_text(equation.params[key])}" for key in sorted(equation.params)]
     return f"{equation.primitive.name}({', '.join(inputs)}; {'; '.join(params)})"
+
+
+def _value_text(value):
+    array = np.asarray(value)
+    return f"{array.dtype}{list(array.shape)}{hashlib.sha256(array.tobytes()).hexdigest()[:16]}"
+
+
+def _param_text(value):
+    """A text for a parameter of an equation. That of a function names its arrays alone: their values follow."""
+    values = [f" {_value_text(array)}" for array in _arrays(value)]
+    return f"{value}{''.join(values)}"
+
+
+def _arrays(value):
+    """The arrays within a parameter, those of functions within functions, too."""
+    import jax
+    from jax.extend import core
+
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _arrays(item)
+    elif isinstance(value, core.ClosedJaxpr):
+        yield from value.consts
+        yield from _arrays(value.jaxpr)
+    elif isinstance(value, core.Jaxpr):
+        for equation in value.eqns:
+            yield from (v.val for v in equation.invars if isinstance(v, core.Literal) and np.ndim(v.val))
+            for name in sorted(equation.params):
+                yield from _arrays(equation.params[name])
+        yield from (v.val for v in value.outvars if isinstance(v, core.Literal) and np.ndim(v.val))
+    elif isinstance(value, (np.ndarray, jax.Array)):
+        yield value

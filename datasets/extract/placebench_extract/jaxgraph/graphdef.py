@@ -1,7 +1,7 @@
 """Writes a GraphDef without TensorFlow: names, types, inputs and colocation, in protocol buffers' wire format.
 
 Field numbers are those of tensorflow/core/framework: GraphDef.node = 1; NodeDef.name = 1, op = 2, input = 3,
-attr = 5; AttrValue.list = 1; ListValue.s = 2.
+attr = 5; AttrValue.list = 1, s = 2; ListValue.s = 2.
 """
 
 
@@ -18,6 +18,9 @@ def _node(op, ops):
     if op.colocated is not None:
         group = _field(1, _field(2, f"loc:@{ops[op.colocated].name}".encode()))
         parts.append(_field(5, _field(1, b"_class") + _field(2, group)))
+    attributes = op.attributes
+    if attributes is not None:
+        parts.append(_field(5, _field(1, b"_placebench_attributes") + _field(2, _field(2, attributes.encode()))))
     return b"".join(parts)
 
 
