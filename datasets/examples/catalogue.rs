@@ -24,7 +24,8 @@ fn main() -> ExitCode {
 }
 
 fn convert(folder: &Path, catalogue: &Path) -> Result<(), FormatError> {
-    let extraction = read_extraction(folder, &ReadOptions::default())?;
+    let mut extraction = read_extraction(folder, &ReadOptions::default())?;
+    extraction.graph = extraction.graph.with_numbered_attributes();
     let text =
         |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
     let is_measured = !extraction.graph.measured_times().is_empty();

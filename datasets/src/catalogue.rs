@@ -148,6 +148,7 @@ mod tests {
             assert_eq!(graph.control_edge_count(), count("control_edges"), "{}", entry.name);
             assert!(graph.colocation().colocated_op_count() >= count("class_colocated"), "{}", entry.name);
             assert!(graph.layers().is_some() && graph.op_types().is_some() && graph.has_names());
+            assert!(graph.attributes().is_some(), "{}", entry.name);
             if graph.measured_times().is_empty() {
                 let sum = |of: fn(&DataflowGraph, OpId) -> f64| graph.op_ids().map(|op| of(&graph, op)).sum::<f64>();
                 assert_eq!(sum(DataflowGraph::ops), count("operations_total") as f64, "{}", entry.name);
