@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::env::args().nth(2).map_or(Ok(()), |folder| passes(Path::new(&folder)))
 }
 
-/// A pass with its parameters, and the graph that shows what it does; [`step::step`] shows the others.
+/// A pass with its parameters, and the graph that shows what it does; those of [`step`] show the others.
 const SHOWN: &[(&str, &str)] = &[
     ("microbatch(m=3)", "pipeline(stages=3,micro_batches=1,schedule=free)"),
     ("replicate(n=3)", "training_steps(workers=1)"),
@@ -80,6 +80,7 @@ fn passes(folder: &Path) -> Result<(), Box<dyn Error>> {
                 let params = GraphParams::preset(family).ok_or_else(|| format!("no family '{family}'"))??;
                 (pass, params.generate(1)?)
             }
+            None if entry.name == "cse" => (entry.name, step::written_twice()?),
             None => (entry.name, step::step()?),
         };
         std::fs::write(folder.join(format!("{}-before.svg", entry.name)), layered::draw(&graph))?;

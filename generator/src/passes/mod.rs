@@ -5,6 +5,7 @@ mod coarsen;
 mod compress;
 mod contraction;
 mod copies;
+mod cse;
 mod delay_receives;
 mod fuse;
 mod microbatch;
@@ -23,6 +24,7 @@ use crate::pass::PassEntry;
 pub static PASSES: LazyLock<Vec<PassEntry>> = LazyLock::new(|| {
     vec![
         PassEntry::of::<prune::Prune>(),
+        PassEntry::of::<cse::Cse>(),
         PassEntry::of::<coarsen::Coarsen>(),
         PassEntry::of::<fuse::Fuse>(),
         PassEntry::of::<microbatch::Microbatch>(),

@@ -1,5 +1,7 @@
 //! Passes on real graphs.
 
+use std::collections::BTreeMap;
+
 use placebench_datasets::{DataflowGraph, OpId, catalogue};
 
 use super::{passed, waits_for_no_other};
@@ -101,4 +103,74 @@ fn passes_follow_each_other_in_any_order() {
             }
         }
     }
+}
+
+/// TensorFlow 2.15 with `do_common_subexpression_elimination` and nothing else, on the same graphs: the ops that are gone from what it
+/// executes (`datasets/extract/tests/test_common_subexpressions.py` asks it). On `dynamic_rnn` it merges all but 21 of these constants, which
+/// wait for a branch of a conditional, and one `Fill` that has another group here.
+#[test]
+fn common_ops_are_merged_as_tensorflow_does() {
+    let expected: [(&str, &[(&str, usize)]); 3] = [
+        ("convnet", &[("Const", 19), ("ExpandDims", 1), ("Pack", 2), ("Shape", 4), ("Sub", 2)]),
+        (
+            "recurrent",
+            &[("Const", 240), ("ExpandDims", 1), ("Fill", 1), ("FloorMod", 26), ("Pack", 2), ("Shape", 3), ("Sub", 2)],
+        ),
+        (
+            "dynamic_rnn",
+            &[
+                ("Const", 179 + 21),
+                ("ExpandDims", 1),
+                ("FloorMod", 18),
+                ("Pack", 2),
+                ("Shape", 4),
+                ("Sub", 2),
+                ("Switch", 172),
+            ],
+        ),
+    ];
+    for (name, expected) in expected {
+        let old = graph(name);
+        let new = passed(&old, &["cse"]).unwrap();
+        let mut gone = BTreeMap::new();
+        for op in new.graph.op_ids().flat_map(|op| new.origin.of(op)[1..].to_vec()) {
+            *gone.entry(old.op_types().unwrap().get(op.index()).unwrap()).or_insert(0) += 1;
+        }
+        assert_eq!(gone.into_iter().collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+/// The table of what `cse` makes of each graph.
+#[test]
+fn the_page_of_passes_says_how_many_ops_are_left() {
+    let rows = catalogue::entries().iter().map(|entry| {
+        let old = graph(entry.name);
+        let new = passed(&old, &["cse"]).unwrap().graph;
+        let sum = |graph: &DataflowGraph, of: fn(&DataflowGraph, OpId) -> f64| -> f64 {
+            graph.op_ids().map(|op| of(graph, op)).sum()
+        };
+        let bytes = |graph: &DataflowGraph, op: OpId| -> f64 {
+            graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor) as f64).sum()
+        };
+        let share = |of: fn(&DataflowGraph, OpId) -> f64| 100.0 * (1.0 - sum(&new, of) / sum(&old, of));
+        let (work, tensors) = (share(DataflowGraph::ops), share(bytes));
+        format!("| {} | {} | {} | {work:.2} % | {tensors:.2} % |\n", entry.name, old.op_count(), new.op_count())
+    });
+    let head = "| graph | ops | after | operations less | bytes of tensors less |\n|---|---|---|---|---|\n";
+    let table = head.to_owned() + &rows.collect::<String>();
+    assert!(include_str!("../../../docs/PASSES.md").contains(&table), "docs/PASSES.md lacks\n{table}");
+}
+
+/// What is done again waits for the backward pass, and copies of weights are ops with state.
+#[test]
+fn what_other_passes_repeat_stays_repeated() {
+    let graph = passed(&graph("gpt2"), &["cse"]).unwrap().graph;
+    let again = |new: &DataflowGraph| {
+        new.op_ids().filter(|&op| new.name(op).unwrap().ends_with("/again")).map(|op| new.ops(op)).sum::<f64>()
+    };
+    let (once, both) = (passed(&graph, &["recompute"]).unwrap(), passed(&graph, &["recompute", "cse"]).unwrap());
+    assert!(again(&once.graph) > 0.0);
+    assert_eq!(again(&both.graph), again(&once.graph));
+    let copies = passed(&graph, &["replicate(2)", "cse"]).unwrap().graph;
+    assert_eq!(count(&copies, "parameter"), 2 * count(&graph, "parameter"));
 }

@@ -176,6 +176,8 @@ impl Maker {
             bytes_moved: Some(bytes as f64 * 3.0),
             name: Some(&name),
             op_type: Some(op_type),
+            // All ops of a type compute the same function.
+            attributes: Some("all"),
             ..OpSpec::cost(cost)
         };
         let op = self.builder.add_op(spec, &[bytes]);

@@ -1,6 +1,7 @@
 //! Passes: laws of all in the table, golden examples, and what they make of the catalogue's graphs.
 
 mod catalogue;
+mod cse;
 mod families;
 mod golden;
 mod integers;
