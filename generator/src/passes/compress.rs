@@ -71,6 +71,7 @@ impl PlacedPass for Compress {
                 name: name.map(|name| Cow::Owned(format!("{name}/{suffix}"))),
                 op_type: graph.op_types().map(|_| Cow::Borrowed("Cast")),
                 layer: None,
+                attributes: None,
                 outputs: vec![tensors[1]],
                 from: Vec::new(),
             }

@@ -66,6 +66,7 @@ impl PlacedPass for DelayReceives {
                     name: graph.name(op).map(|name| Cow::Owned(format!("{name}/send_{port}_{}", to.index()))),
                     op_type: Some(Cow::Borrowed(DataflowGraph::FORWARDING_TYPE)),
                     layer: graph.layers().and_then(|layers| layers.get(op.index())),
+                    attributes: None,
                     outputs: vec![transfer.bytes],
                     from: Vec::new(),
                 };
