@@ -328,12 +328,19 @@ impl Passes {
     /// That of the first pass that refuses its graph, as one over a placed graph does.
     pub fn apply(&self, graph: DataflowGraph) -> Result<Chained, PassError> {
         self.check_order()?;
+        // Before work is done that would be lost.
+        let after = self
+            .steps
+            .iter()
+            .find_map(|step| PASSES.iter().find(|entry| entry.name == step.name && entry.is_after_placement));
+        if let Some(entry) = after {
+            return Err(PassError::NotPlaced { pass: entry.name });
+        }
         let mut chained = Chained { origin: Origin::same(graph.op_count()), graph, lines: Vec::new() };
         for step in &self.steps {
             // Both were checked when the steps were read.
             let Ok(entry) = find(PASSES.iter(), &step.name) else { continue };
-            let Ok(apply) = (entry.read)(&mut Params::of(step)) else { continue };
-            let Apply::Graph(apply) = apply else { return Err(PassError::NotPlaced { pass: entry.name }) };
+            let Ok(Apply::Graph(apply)) = (entry.read)(&mut Params::of(step)) else { continue };
             let passed = apply(&chained.graph)?;
             let origin = chained.origin.then(&passed.origin);
             chained = Chained { graph: passed.graph, origin, lines: chained.lines };

@@ -2,7 +2,9 @@
 
 use placebench_base::params::Params;
 use placebench_base::spec::SpecError;
-use placebench_datasets::{DataflowGraph, DeviceId, GraphError, Instance, KindSet, OpId, PlacedGraph, Placement};
+use placebench_datasets::{
+    DataflowGraph, DeviceId, GraphError, Instance, KindSet, OpId, PlacedGraph, Placement, TensorId,
+};
 
 use crate::pass::{Kept, PassError};
 use crate::rewrite::{Draft, Rewrite};
@@ -71,10 +73,26 @@ impl<'g> PlacedRewrite<'g> {
         self.rewrite.add(Draft { kinds: KindSet::only(kind), ..draft })
     }
 
-    /// Adds the old edges. `of` names the op and the port that stand for a producer and its port at a consumer.
-    pub(crate) fn connect(&mut self, of: impl Fn(OpId, usize, OpId) -> (OpId, usize)) -> Result<(), GraphError> {
+    /// Adds the old edges, in the order of each op's inputs. `of` names the op whose first output stands for a tensor on a device other
+    /// than its producer's, if one does. Control edges stay.
+    ///
+    /// # Errors
+    /// If a new op has no output.
+    pub(crate) fn connect(&mut self, of: impl Fn(TensorId, DeviceId) -> Option<OpId>) -> Result<(), GraphError> {
         for op in self.graph.op_ids() {
-            self.rewrite.connect(op, op, |producer, port| Some(of(producer, port, op)))?;
+            let to = self.placed.device_of(op);
+            for edge in self.graph.predecessors(op) {
+                let Some(tensor) = edge.tensor else {
+                    self.rewrite.builder.add_control_edge(edge.op, op)?;
+                    continue;
+                };
+                let crosses = self.placed.device_of(edge.op) != to;
+                let (source, port) = match of(tensor, to).filter(|_| crosses) {
+                    Some(stands) => (stands, 0),
+                    None => (edge.op, self.graph.port(tensor)),
+                };
+                self.rewrite.builder.add_edge(source, port, op)?;
+            }
         }
         self.rewrite.colocate(|op| [op])
     }

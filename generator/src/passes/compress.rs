@@ -110,12 +110,8 @@ impl PlacedPass for Compress {
                 saved = saved.saturating_add(full - bytes);
             }
         }
-        let stands_for = |producer: OpId, port: usize, consumer: OpId| {
-            let (from, to) = (placed.device_of(producer), placed.device_of(consumer));
-            let tensor = graph.output(producer, port).filter(|_| from != to);
-            tensor.and_then(|tensor| long.get(&(tensor, to))).map_or((producer, port), |&target| (target, 0))
-        };
-        rewrite.connect(stands_for).map_err(|source| PassError::Graph { pass: Self::NAME, source })?;
+        let made = rewrite.connect(|tensor, device| long.get(&(tensor, device)).copied());
+        made.map_err(|source| PassError::Graph { pass: Self::NAME, source })?;
         let all = placed.transfers().iter().filter(|transfer| transfer.bytes > 0).count();
         rewrite.finish::<Self>(format!(
             "{shortened} of {all} transfers are shortened, {saved} of {} bytes less are sent",

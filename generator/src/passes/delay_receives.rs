@@ -76,12 +76,7 @@ impl PlacedPass for DelayReceives {
                 sends.insert((tensor, to), send);
             }
         }
-        let stands_for = |producer: OpId, port: usize, consumer: OpId| {
-            let (from, to) = (placed.device_of(producer), placed.device_of(consumer));
-            let tensor = graph.output(producer, port).filter(|_| from != to);
-            tensor.and_then(|tensor| sends.get(&(tensor, to))).map_or((producer, port), |&send| (send, 0))
-        };
-        rewrite.connect(stands_for).map_err(refused)?;
+        rewrite.connect(|tensor, device| sends.get(&(tensor, device)).copied()).map_err(refused)?;
         let all = placed.transfers().iter().filter(|transfer| transfer.bytes > 0).count();
         rewrite.finish::<Self>(format!("{} of {all} transfers are held back", sends.len()))
     }

@@ -82,7 +82,7 @@ proptest! {
     #[test]
     fn every_pass_keeps_what_it_promises(plan in plans()) {
         let graph = plan.graph();
-        for entry in PASSES.iter() {
+        for entry in PASSES.iter().filter(|entry| !entry.is_after_placement) {
             holds(entry, &graph)?;
         }
     }

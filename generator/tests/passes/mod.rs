@@ -6,6 +6,7 @@ mod families;
 mod golden;
 mod integers;
 mod laws;
+mod placed;
 
 use placebench_datasets::{DataflowGraph, OpId};
 use placebench_generator::{Chained, PassError, Passes};
