@@ -14,6 +14,7 @@ mod online;
 mod optimum;
 mod passes;
 mod peak_memory;
+mod placed_passes;
 mod properties;
 mod schedulers;
 mod searches;
