@@ -78,8 +78,8 @@ fn problem(graph: GraphSource, cluster: &ClusterSource, options: InstanceOptions
             let (header, graph) = match graph {
                 GraphSource::Made(header, graph) => (header, graph),
                 GraphSource::Entry(entry) => {
-                    let (header, graph) = entry.for_devices(cluster.device_count())?.load(seed)?;
-                    (header, Arc::new(graph))
+                    let (header, passed) = entry.for_devices(cluster.device_count())?.passed_before_placement(seed)?;
+                    (header, Arc::new(passed.graph))
                 }
             };
             Problem::of(&header, graph, Arc::unwrap_or_clone(cluster), kinds, memory)

@@ -74,6 +74,16 @@ const SHOWN: &[(&str, &str)] = &[
 fn passes(folder: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(folder)?;
     for entry in PASSES.iter() {
+        if entry.is_after_placement {
+            let (instance, placement) = step::placed()?;
+            std::fs::write(folder.join(format!("{}-before.svg", entry.name)), layered::draw(instance.graph()))?;
+            let pass = if entry.name == "compress" { "compress(least=0,cost=0.01)" } else { entry.name };
+            let changed = Passes::new([pass])?.apply_placed(&instance, &placement)?;
+            let graph = changed.instance.graph();
+            std::fs::write(folder.join(format!("{}.svg", entry.name)), layered::draw(graph))?;
+            println!("{}", changed.lines.concat());
+            continue;
+        }
         let is_pass = |(pass, _): &&(&str, &str)| pass.split('(').next() == Some(entry.name);
         let (pass, graph) = match SHOWN.iter().find(is_pass) {
             Some(&(pass, family)) => {

@@ -1,7 +1,11 @@
 //! A training step of one layer, with a summary that nothing needs, and a layer that is written twice: small enough to see what a
 //! pass does.
 
-use placebench_datasets::{DataflowGraph, GraphBuilder, GraphError, OpId, OpSpec};
+use std::error::Error;
+
+use placebench_datasets::{
+    Cluster, DataflowGraph, DeviceId, GraphBuilder, GraphError, Instance, Kind, Link, OpId, OpSpec, Placement,
+};
 
 /// y = max(x · w), w ← w − s · xᵀy, and the logarithm of y's mean.
 pub(crate) fn step() -> Result<DataflowGraph, GraphError> {
@@ -41,4 +45,26 @@ pub(crate) fn written_twice() -> Result<DataflowGraph, GraphError> {
     }
     op("add", 4, &terms)?;
     builder.build()
+}
+
+/// Two chains on two devices, whose types say where they are. The second takes tensors of the first, at its end and at its middle.
+pub(crate) fn placed() -> Result<(Instance, Placement), Box<dyn Error>> {
+    let mut builder = GraphBuilder::default();
+    let mut devices = Vec::new();
+    let mut chains = Vec::new();
+    for (device, name) in ["device 1", "device 2"].into_iter().enumerate() {
+        let mut chain: Vec<OpId> = Vec::new();
+        for _ in 0..6 {
+            let op = builder.add_op(OpSpec { op_type: Some(name), ..OpSpec::cost(100.0) }, &[1_000]);
+            chain.last().map_or(Ok(()), |&before| builder.add_edge(before, 0, op))?;
+            chain.push(op);
+            devices.push(DeviceId::new(device));
+        }
+        chains.push(chain);
+    }
+    for (source, taker) in [(0, 3), (0, 5), (2, 5)] {
+        builder.add_edge(chains[0][source], 0, chains[1][taker])?;
+    }
+    let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 500.0, latency: 0.1 })?;
+    Ok((Instance::new(builder.build()?, cluster)?, Placement::new(devices)))
 }

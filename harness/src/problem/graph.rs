@@ -170,8 +170,11 @@ impl GraphEntry {
         self.passed_by(&self.passes, seed)
     }
 
-    /// As [`GraphEntry::passed`], without what is done when the graph is placed.
-    pub(super) fn passed_before_placement(&self, seed: u64) -> Result<(GraphHeader, Chained), ProblemError> {
+    /// As [`GraphEntry::passed`], without what is done when the graph is placed; the header tells that, too.
+    ///
+    /// # Errors
+    /// As [`GraphEntry::load`].
+    pub fn passed_before_placement(&self, seed: u64) -> Result<(GraphHeader, Chained), ProblemError> {
         self.passes.check_order().map_err(|error| ProblemError::Pass { graph: self.base(), error })?;
         self.passed_by(&self.passes.before_placement(), seed)
     }
