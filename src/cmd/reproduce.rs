@@ -24,7 +24,7 @@ use crate::output::{Form, shown};
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The source: laich2017, laich2017_seconds, bahnmueller2018 or tolstobrov; or all, with --docs.
+    /// The source: laich2017, laich2017_seconds, bahnmueller2018, tolstobrov or abadi2015; or all, with --docs.
     source: String,
 
     /// Checks the claims against this run folder instead of running the suite; with `all`, a folder that holds a run folder

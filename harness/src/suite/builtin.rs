@@ -18,6 +18,7 @@ pub struct BuiltIn {
 /// All built-in suites; the first is the default.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "default", text: include_str!("../../suites/default.toml") },
+    BuiltIn { name: "abadi2015", text: include_str!("../../suites/abadi2015.toml") },
     BuiltIn { name: "ablation", text: include_str!("../../suites/ablation.toml") },
     BuiltIn { name: "algorithms", text: include_str!("../../suites/algorithms.toml") },
     BuiltIn { name: "bahnmueller2018", text: include_str!("../../suites/bahnmueller2018.toml") },

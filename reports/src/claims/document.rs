@@ -42,6 +42,7 @@ fn prose(name: &str) -> &'static str {
         "laich2017_seconds" => include_str!("../../claims/laich2017_seconds.md"),
         "bahnmueller2018" => include_str!("../../claims/bahnmueller2018.md"),
         "tolstobrov" => include_str!("../../claims/tolstobrov.md"),
+        "abadi2015" => include_str!("../../claims/abadi2015.md"),
         _ => "",
     }
 }

@@ -278,7 +278,7 @@ pub enum Repetitions {
 }
 
 /// The sources whose claims come along.
-pub const SOURCES: [&str; 4] = ["laich2017", "laich2017_seconds", "bahnmueller2018", "tolstobrov"];
+pub const SOURCES: [&str; 5] = ["laich2017", "laich2017_seconds", "bahnmueller2018", "tolstobrov", "abadi2015"];
 
 /// The claims of `name`, if there are any.
 pub fn claims_of(name: &str) -> Option<Result<Claims, String>> {
@@ -287,6 +287,7 @@ pub fn claims_of(name: &str) -> Option<Result<Claims, String>> {
         "laich2017_seconds" => include_str!("../../claims/laich2017_seconds.toml"),
         "bahnmueller2018" => include_str!("../../claims/bahnmueller2018.toml"),
         "tolstobrov" => include_str!("../../claims/tolstobrov.toml"),
+        "abadi2015" => include_str!("../../claims/abadi2015.toml"),
         _ => return None,
     };
     Some(Claims::parse(text))
