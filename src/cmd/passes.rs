@@ -5,8 +5,9 @@ use placebench::generator::Passes;
 /// Passes over the graph.
 #[derive(clap::Args)]
 pub(crate) struct PassArgs {
-    /// Changes the graph by a pass, as `name` or `name(parameter=value)`, before it is used (see 'placebench list passes'); may be
-    /// given several times, in their order. The same as its name with the passes: 'convnet+prune+microbatch(8)'.
+    /// Changes the graph by a pass, as `name` or `name(parameter=value)` (see 'placebench list passes'); may be given several times, in
+    /// their order. The same as its name with the passes: 'convnet+prune+microbatch(8)'. 'place' alone takes compress and
+    /// delay_receives, which change the graph when it is placed.
     #[arg(long = "pass", value_name = "PASS")]
     steps: Vec<String>,
 }
