@@ -48,8 +48,8 @@ impl Pass for Cse {
 /// numbers, and those of its loops: where a graph without cycles is made of a loop, `Merge` lacks the input that comes back, and two
 /// that differ may look equal.
 ///
-/// All 640 ops that TensorFlow 2.15 registers as stateful, or with references, are among them, but for some that only tests or TPUs
-/// have; so are some pure ones with such a name.
+/// All 640 ops that TensorFlow 2.15 registers as stateful, or with references, are among them, but for some, most of which only tests
+/// or TPUs have; so are some pure ones with such a name.
 const BEGINNINGS: [&str; 40] = [
     "AllToAll",
     "Case",
