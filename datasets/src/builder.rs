@@ -213,6 +213,16 @@ impl GraphBuilder {
         Ok(graph)
     }
 
+    /// Whether each edge, in the order in which they were added, is one that [`CyclePolicy::DropLastTraversed`] would drop.
+    pub(crate) fn closing_edges(mut self) -> Result<Vec<bool>, GraphError> {
+        let edges = std::mem::take(&mut self.edges);
+        if self.tensor_offsets.is_empty() {
+            self.tensor_offsets.push(0);
+        }
+        let finished = finishing_times(&self.assemble(&edges)?);
+        Ok(edges.iter().map(|edge| closes_cycle(&finished, edge)).collect())
+    }
+
     fn assemble(self, edges: &[(OpId, u32, OpId)]) -> Result<DataflowGraph, GraphError> {
         let n = self.ops.len();
         let mut times = Vec::with_capacity(self.times.len());
@@ -346,7 +356,19 @@ impl DataflowGraph {
 
 /// The edges that are left when a depth-first search drops each edge that closes a cycle.
 fn drop_back_edges(graph: &DataflowGraph, edges: &[(OpId, u32, OpId)]) -> Vec<(OpId, u32, OpId)> {
-    // In a depth-first post-order an edge closes a cycle exactly if its target does not finish before its source.
+    let finished = finishing_times(graph);
+    let mut kept = edges.to_vec();
+    kept.retain(|edge| !closes_cycle(&finished, edge));
+    kept
+}
+
+/// In a depth-first post-order an edge closes a cycle exactly if its target does not finish before its source.
+fn closes_cycle(finished: &[u32], &(source, _, target): &(OpId, u32, OpId)) -> bool {
+    finished[target.index()] >= finished[source.index()]
+}
+
+/// When a depth-first search finishes each op: sources first, then ascending ids.
+fn finishing_times(graph: &DataflowGraph) -> Vec<u32> {
     let mut finished = vec![u32::MAX; graph.op_count()];
     let mut clock = 0;
     let mut search = DfsPostOrder::empty(graph);
@@ -358,9 +380,7 @@ fn drop_back_edges(graph: &DataflowGraph, edges: &[(OpId, u32, OpId)]) -> Vec<(O
             clock += 1;
         }
     }
-    let mut kept = edges.to_vec();
-    kept.retain(|&(source, _, target)| finished[target.index()] < finished[source.index()]);
-    kept
+    finished
 }
 
 #[cfg(test)]

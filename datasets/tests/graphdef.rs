@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::graphdef::{
@@ -432,7 +433,7 @@ proptest! {
 
     #[test]
     fn flipped_bytes_never_panic(
-        file in prop_oneof![Just("loop.pb"), Just("resource.pb"), Just("model.pbtxt")],
+        file in prop_oneof![Just("loop.pb"), Just("nested.pb"), Just("gradient.pb"), Just("resource.pb"), Just("model.pbtxt")],
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         cut in proptest::option::of(any::<prop::sample::Index>()),
     ) {
@@ -444,7 +445,8 @@ proptest! {
         if let Some(cut) = cut {
             content.truncate(cut.index(content.len()));
         }
-        for cycles in [LoopPolicy::Reject, LoopPolicy::NextIteration, LoopPolicy::Drop] {
+        let unroll = LoopPolicy::Unroll(NonZeroU32::new(3).unwrap());
+        for cycles in [LoopPolicy::Reject, LoopPolicy::NextIteration, LoopPolicy::Drop, unroll] {
             let options = ReadOptions { cycles: Some(cycles), ..ReadOptions::default() };
             if let Err(error) = parse_graph_def(Path::new(file), content.clone(), encoding(Path::new(file)), &options) {
                 prop_assert!(!error.to_string().contains('\n'));

@@ -16,3 +16,4 @@ mod round_trip;
 mod streams;
 mod text_malformed;
 mod undirected;
+mod unroll;

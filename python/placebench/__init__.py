@@ -85,8 +85,8 @@ def load(
 ) -> Graph:
     """The graph of a name of the catalogue, a preset, or a file in any format that ``placebench list formats`` names.
 
-    ``seed`` is for presets. ``cycles`` ('reject', 'next_iteration', 'drop'), ``references``, ``split`` and ``dims`` (sizes of
-    named dimensions) are for formats that know them, as the options of ``placebench convert``.
+    ``seed`` is for presets. ``cycles`` ('reject', 'next_iteration', 'drop', 'unroll(8)'), ``references``, ``split`` and ``dims``
+    (sizes of named dimensions) are for formats that know them, as the options of ``placebench convert``.
     """
     return Graph.load(source, seed=seed, cycles=cycles, references=references, split=split, dims=dims)
 

@@ -69,8 +69,8 @@ fn loaded(py: Python<'_>, entry: GraphEntry, seed: u64) -> PyResult<Graph> {
 #[pymethods]
 impl Graph {
     /// The graph of a name of the catalogue, a preset, or a file in any format that `placebench list formats` names.
-    /// `cycles` ('reject', 'next_iteration', 'drop'), `references`, `split` and `dims` are for formats that know them, as the options
-    /// of `placebench convert`.
+    /// `cycles` ('reject', 'next_iteration', 'drop', 'unroll(8)'), `references`, `split` and `dims` are for formats that know them, as
+    /// the options of `placebench convert`.
     #[staticmethod]
     #[pyo3(signature = (source, *, seed=0, cycles=None, references=true, split=None, dims=None))]
     fn load(

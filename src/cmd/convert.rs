@@ -41,7 +41,7 @@ pub(crate) struct Args {
     cluster: bool,
 
     /// What to do with cycles in a GraphDef: reject, next_iteration (open TensorFlow's loops), drop (the last edge of
-    /// each cycle) [default: reject].
+    /// each cycle), unroll(N) (N copies of each loop) [default: reject].
     #[arg(long)]
     cycles: Option<LoopPolicy>,
 

@@ -1,6 +1,7 @@
 //! The options with which a user may read a graph. Each format says which of them it takes.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -15,6 +16,10 @@ pub enum LoopPolicy {
     NextIteration,
     /// Search depth first, and drop each edge that closes a cycle (B §4.1).
     Drop,
+    /// Make as many copies of each loop, one for each iteration: an edge that closed the loop leads from one copy to the next.
+    /// A loop in a loop is unrolled in each copy of the outer one. Cycles that are no loops of TensorFlow are unrolled, too: what
+    /// [`LoopPolicy::Drop`] drops leads to the next copy.
+    Unroll(NonZeroU32),
 }
 
 impl FromStr for LoopPolicy {
@@ -25,7 +30,15 @@ impl FromStr for LoopPolicy {
             "reject" => Ok(Self::Reject),
             "next_iteration" => Ok(Self::NextIteration),
             "drop" => Ok(Self::Drop),
-            _ => Err(format!("unknown cycle policy '{text}': expected reject, next_iteration or drop")),
+            _ => {
+                let times = text.strip_prefix("unroll(").and_then(|rest| rest.strip_suffix(')'));
+                let times = times.and_then(|times| times.parse().ok());
+                times.map(Self::Unroll).ok_or_else(|| {
+                    let expected =
+                        "expected reject, next_iteration, drop or unroll(N), where N is a number of iterations from 1";
+                    format!("unknown cycle policy '{text}': {expected}")
+                })
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-"""Makes loop.pb, resource.pb and model.pbtxt with TensorFlow 2.15.1: python make_fixtures.py"""
+"""Makes loop.pb, while.pbtxt, nested.pb, gradient.pb, resource.pb and model.pbtxt with TensorFlow 2.15.1: python make_fixtures.py"""
 
 import tensorflow.compat.v1 as tf
 from google.protobuf import text_format
@@ -12,6 +12,35 @@ def loop():
     with tf.Graph().as_default() as graph:
         tf.while_loop(lambda i, x: i < 10, lambda i, x: (i + 1, x * 2.0), [tf.constant(0), tf.ones([4, 4])])
     return graph.as_graph_def()
+
+
+def power(gradient):
+    """x = x * w, 8 times; with `gradient` that of the sum of x, whose loop pops what this one has pushed on stacks."""
+    tf.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        w = tf.ones([4, 4], name="w")
+        start = [tf.constant(0, name="zero"), tf.ones([4, 4], name="x")]
+        _, x = tf.while_loop(lambda i, x: i < 8, lambda i, x: (i + 1, x * w), start)
+        if gradient:
+            tf.gradients(tf.reduce_sum(x), w)
+        else:
+            tf.identity(x, name="result")
+    return graph.as_graph_def(add_shapes=True)
+
+
+def nested():
+    """A loop in the body of a loop: x = x * w, 3 times in each round; the inner one's counter begins at the outer one's."""
+    tf.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        w = tf.ones([4, 4], name="w")
+
+        def body(i, x):
+            _, x = tf.while_loop(lambda j, x: j < i + 3, lambda j, x: (j + 1, x * w), [i, x], name="inner")
+            return i + 1, x
+
+        start = [tf.constant(0, name="zero"), tf.ones([4, 4], name="x")]
+        tf.identity(tf.while_loop(lambda i, x: i < 5, body, start, name="outer")[1], name="result")
+    return graph.as_graph_def(add_shapes=True)
 
 
 def model(resource):
@@ -31,6 +60,12 @@ def model(resource):
 
 with open("loop.pb", "wb") as out:
     out.write(loop().SerializeToString(deterministic=True))
+with open("while.pbtxt", "w") as out:
+    out.write(text_format.MessageToString(power(False)))
+with open("nested.pb", "wb") as out:
+    out.write(nested().SerializeToString(deterministic=True))
+with open("gradient.pb", "wb") as out:
+    out.write(power(True).SerializeToString(deterministic=True))
 with open("resource.pb", "wb") as out:
     out.write(model(True).SerializeToString(deterministic=True))
 with open("model.pbtxt", "w") as out:

@@ -105,6 +105,8 @@ fn read_ops(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
         }
         if let Some(seconds) = on_cpu {
             costs.ops = Some(seconds * OPERATIONS_PER_SECOND);
+            // The trace adds up the runs of an op in a loop; estimates for the GPU are of one run.
+            costs.of_step = true;
         }
         if let Some(bytes) = row.field(4)? {
             costs.memory_bytes = bytes;

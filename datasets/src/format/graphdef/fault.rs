@@ -40,7 +40,9 @@ pub(super) enum Fault {
     Device { node: String, fault: String },
     #[error("node '{node}': attribute '{attribute}' holds '{value}': expected {expected}")]
     BadAttribute { node: String, attribute: String, value: String, expected: &'static str },
-    #[error("{0}, or choose the cycle policy 'drop'; for the loops of TensorFlow choose 'next_iteration'")]
+    #[error(
+        "{0}, or choose the cycle policy 'drop'; for the loops of TensorFlow choose 'next_iteration' or 'unroll(N)'"
+    )]
     Loop(GraphError),
     #[error("{0}")]
     Graph(GraphError),

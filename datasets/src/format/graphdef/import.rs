@@ -1,9 +1,11 @@
 //! From resolved nodes to a graph.
 
 use super::fault::{Fault, Located};
+use super::loops::closes_loop;
 use super::private::GENERIC_OP;
-use super::report::ImportReport;
+use super::report::{ImportReport, Unrolling};
 use super::structure::{Input, Op, Structure};
+use super::unroll::unrolled;
 use crate::format::options::{LoopPolicy, ReadOptions};
 use crate::{CyclePolicy, DataflowGraph, GraphBuilder, GraphError, Kind, KindSet, OpId, OpSpec};
 
@@ -14,12 +16,23 @@ pub(super) fn build(structure: &Structure, options: &ReadOptions) -> Result<(Dat
     if options.cycles == Some(LoopPolicy::Drop) {
         builder.cycle_policy(CyclePolicy::DropLastTraversed);
     }
-    for op in &structure.ops {
+    let mut copies = None;
+    if let Some(LoopPolicy::Unroll(times)) = options.cycles {
+        copies = unrolled(structure, times)?;
+        let nothing = || Unrolling { times: times.get(), ..Unrolling::default() };
+        report.unrolled = Some(copies.as_ref().map_or_else(nothing, |copies| copies.report));
+    }
+    let ops = copies.as_ref().map_or(&structure.ops, |copies| &copies.ops);
+    for op in ops {
         add_op(&mut builder, op, &mut report);
     }
-    add_edges(&mut builder, structure, options, &mut report).map_err(Fault::from)?;
+    add_edges(&mut builder, ops, options, &mut report).map_err(Fault::from)?;
+    for &(a, b) in copies.iter().flat_map(|copies| &copies.together) {
+        builder.colocate(OpId(a), OpId(b)).map_err(Fault::from)?;
+    }
     let graph = builder.build().map_err(|error| {
-        let line = culprit(&error).and_then(|op| structure.line(op.index()));
+        let origin = |op: OpId| copies.as_ref().map_or(op.index(), |copies| copies.origins[op.index()] as usize);
+        let line = culprit(&error).and_then(|op| structure.line(origin(op)));
         Fault::from(error).at(line)
     })?;
     report.dropped_edges += builder.dropped_edges();
@@ -49,13 +62,14 @@ fn add_op(builder: &mut GraphBuilder, op: &Op, report: &mut ImportReport) {
 
 fn add_edges(
     builder: &mut GraphBuilder,
-    structure: &Structure,
+    ops: &[Op],
     options: &ReadOptions,
     report: &mut ImportReport,
 ) -> Result<(), GraphError> {
-    for (consumer, op) in structure.ops.iter().enumerate() {
+    let opens = options.cycles == Some(LoopPolicy::NextIteration);
+    for (consumer, op) in ops.iter().enumerate() {
         let id = OpId::new(consumer);
-        for &Input { source, port, reference } in &op.inputs {
+        for &Input { source, port, reference, dropped } in &op.inputs {
             match port {
                 Some(_) => report.data_edges += 1,
                 None => report.control_edges += 1,
@@ -66,7 +80,7 @@ fn add_edges(
                     builder.colocate(OpId(source), id)?;
                 }
             }
-            if options.cycles == Some(LoopPolicy::NextIteration) && closes_loop(&structure.ops[source as usize], op) {
+            if dropped || opens && closes_loop(&ops[source as usize], op) {
                 report.dropped_edges += 1;
                 continue;
             }
@@ -80,11 +94,6 @@ fn add_edges(
         }
     }
     Ok(())
-}
-
-/// Whether an edge is one of those that close the loops of TensorFlow.
-fn closes_loop(source: &Op, target: &Op) -> bool {
-    source.op_type.trim_start_matches("Ref") == "NextIteration" && target.op_type.trim_start_matches("Ref") == "Merge"
 }
 
 /// The op that an error is about.

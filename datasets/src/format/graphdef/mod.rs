@@ -23,6 +23,7 @@ mod export;
 pub(super) mod extraction;
 mod fault;
 mod import;
+mod loops;
 mod private;
 mod proto;
 mod references;
@@ -30,6 +31,7 @@ mod report;
 mod sizes;
 mod structure;
 mod text;
+mod unroll;
 
 use std::io::Write;
 use std::path::Path;
@@ -41,7 +43,7 @@ use crate::format::options::{ReadOption, ReadOptions};
 use crate::format::{Detail, FormatError, compressed};
 
 pub use extraction::{Extraction, read_extraction};
-pub use report::ImportReport;
+pub use report::{ImportReport, Unrolling};
 
 use fault::Located;
 use structure::Structure;

@@ -35,6 +35,19 @@ pub(super) struct Costs {
     /// Measured times in seconds by class of devices.
     pub(super) times: Vec<(String, f64)>,
     pub(super) layer: Option<String>,
+    /// Whether the time on the CPU, and with it the operations, are of a whole step, however often the node runs in it.
+    pub(super) of_step: bool,
+}
+
+impl Costs {
+    /// Makes the costs of a step those of one of so many runs.
+    pub(super) fn divide(&mut self, runs: u64) {
+        if self.of_step {
+            let runs = runs as f64;
+            self.ops = self.ops.map(|ops| ops / runs);
+            self.times.iter_mut().filter(|(class, _)| class == "cpu").for_each(|(_, time)| *time /= runs);
+        }
+    }
 }
 
 /// The costs that a node carries.
@@ -51,7 +64,7 @@ pub(super) fn costs(node: &NodeDef) -> Result<Costs, Fault> {
     let memory_bytes = parse(node, MEMORY, "a whole number of bytes")?.unwrap_or_else(|| sizes::resident_bytes(node));
     let layer = text(node, LAYER)?.map(str::to_owned);
     let (ops, bytes_moved) = (number(node, OPS)?, number(node, BYTES_MOVED)?);
-    Ok(Costs { ops, memory_bytes, bytes_moved, times, layer })
+    Ok(Costs { ops, memory_bytes, bytes_moved, times, layer, of_step: false })
 }
 
 /// The kinds that a node carries, where a device string cannot say them.

@@ -5,7 +5,7 @@ use std::fmt;
 /// What the reader found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// Nodes; each became an op.
+    /// Nodes of the file; each became an op, or several where loops were unrolled. All other numbers count what became of them.
     pub nodes: usize,
     /// Inputs that carry a tensor.
     pub data_edges: usize,
@@ -24,6 +24,32 @@ pub struct ImportReport {
     pub unknown_costs: usize,
     /// Nodes that may run on the CPU alone.
     pub cpu_only: usize,
+    /// What [`LoopPolicy::Unroll`](crate::format::LoopPolicy::Unroll) did.
+    pub unrolled: Option<Unrolling>,
+}
+
+/// How loops were unrolled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unrolling {
+    /// Loops, outer and inner ones; 0 if nothing was to do.
+    pub loops: usize,
+    /// Iterations of each.
+    pub times: u32,
+    /// Nodes in loops.
+    pub ops: usize,
+    /// Ops that these became.
+    pub copies: usize,
+}
+
+impl fmt::Display for Unrolling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { loops, times, ops, copies } = self;
+        match loops {
+            0 => f.write_str("no loop to unroll"),
+            1 => write!(f, "1 loop unrolled {times} times: its {ops} ops became {copies}"),
+            _ => write!(f, "{loops} loops unrolled {times} times: their {ops} ops became {copies}"),
+        }
+    }
 }
 
 impl fmt::Display for ImportReport {
@@ -42,6 +68,7 @@ impl fmt::Display for ImportReport {
             self.unknown_sizes,
             self.unknown_costs,
             self.cpu_only
-        )
+        )?;
+        self.unrolled.map_or(Ok(()), |unrolled| write!(f, ", {unrolled}"))
     }
 }

@@ -16,6 +16,9 @@ use crate::KindSet;
 /// The largest port number that is believed; TensorFlow's widest ops have a few thousand outputs.
 const MAX_PORT: u32 = 65_535;
 
+/// What is known of a port here, in a file of measured sizes, and in the graph.
+pub(super) const PORT_BYTES: u64 = 16 + 1 + 12;
+
 /// The nodes as a file holds them.
 #[derive(Debug)]
 pub(super) struct Parsed {
@@ -30,16 +33,20 @@ pub(super) struct Input {
     pub(super) source: u32,
     pub(super) port: Option<u32>,
     pub(super) reference: bool,
+    /// Whether it closed a loop and is counted, but no edge.
+    pub(super) dropped: bool,
 }
 
 /// A node, resolved.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) name: String,
     pub(super) op_type: String,
     pub(super) kinds: KindSet,
     pub(super) inputs: Vec<Input>,
     pub(super) colocated: Vec<u32>,
+    /// The frame that an `Enter` names.
+    pub(super) frame: Option<String>,
     /// The size of each output port, where known.
     pub(super) outputs: Vec<Option<u64>>,
     /// Whether the op has these outputs and no others.
@@ -119,8 +126,6 @@ impl Structure {
 
 /// Asks for memory for output ports. A file of a few bytes can name the last port of every op.
 pub(super) fn check_ports(ports: u64) -> Result<(), NotEnoughMemory> {
-    // What is known of a port here, in a file of measured sizes, and in the graph.
-    const PORT_BYTES: u64 = 16 + 1 + 12;
     check_memory(&[(ports, PORT_BYTES)], || format!("a graph of {ports} outputs"))
 }
 
@@ -158,7 +163,7 @@ fn resolve_node(node: &NodeDef, nodes: &[NodeDef], index: &HashMap<String, u32>)
         })?;
         let handle = |port| !forwards && references::is_handle(&nodes[source as usize], port);
         let reference = port.is_some_and(|port| position < by_reference || handle(port));
-        inputs.push(Input { source, port, reference });
+        inputs.push(Input { source, port, reference, dropped: false });
     }
     let colocated = colocated_with(node, index)?;
     let device = devices::kinds(&node.device).map_err(|fault| Fault::Device { node: node.name.clone(), fault })?;
@@ -176,11 +181,22 @@ fn resolve_node(node: &NodeDef, nodes: &[NodeDef], index: &HashMap<String, u32>)
         kinds,
         inputs,
         colocated,
+        frame: frame(node),
         outputs,
         outputs_known,
         costs,
         attributes,
     })
+}
+
+/// The frame that an `Enter` names: that of a loop, or of a function's call.
+fn frame(node: &NodeDef) -> Option<String> {
+    match attributes::value(node, "frame_name") {
+        Some(Value::S(name)) if node.op.trim_start_matches("Ref") == "Enter" => {
+            Some(String::from_utf8_lossy(name).into_owned())
+        }
+        _ => None,
+    }
 }
 
 /// The nodes of a node's `loc:@` classes. Other classes are ignored.
