@@ -25,7 +25,7 @@ pub(crate) trait Members {
 pub(crate) struct Sum<'a> {
     /// What the names of its ops begin with.
     pub(crate) name: String,
-    /// Size of the tensor, in values.
+    /// Size of the tensor, in values: of the sum, or of all parts that are gathered.
     pub(crate) values: u64,
     /// The members.
     pub(crate) members: &'a [usize],
@@ -153,19 +153,11 @@ impl Sum<'_> {
     /// # Reference
     /// As [`Sum::by_recursive_doubling`], §4.1.
     pub(crate) fn on_a_tree(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
-        let count = self.members.len();
         let bytes = [(self.message)(self.values)];
         let mut sum: Vec<Output> = self.pack(to, |_| vec![self.values])?.into_iter().map(|pack| (pack, 1)).collect();
-        let rounds = count.next_power_of_two().ilog2();
-        let pairs = |round: u32| {
-            let distance = 1usize << round;
-            (0..count)
-                .step_by(2 * distance)
-                .filter(move |low| low + distance < count)
-                .map(move |low| (low, low + distance))
-        };
+        let rounds = self.members.len().next_power_of_two().ilog2();
         for round in 0..rounds {
-            for (low, high) in pairs(round) {
+            for (low, high) in self.pairs(round) {
                 let name = format!("{}reduce_{round}", self.name);
                 let inputs = [sum[low], sum[high]];
                 let cost = (self.add_ops)(self.values);
@@ -173,12 +165,101 @@ impl Sum<'_> {
             }
         }
         for round in (0..rounds).rev() {
-            for (low, high) in pairs(round) {
+            for (low, high) in self.pairs(round) {
                 let name = format!("{}gather_{round}", self.name);
                 sum[high] = (to.add(self.members[high], &name, "Gather", 0.0, &bytes, &[sum[low]])?, 0);
             }
         }
         Ok(sum.into_iter().map(|sum| vec![sum]).collect())
+    }
+
+    /// All tensors one behind the other, on a ring: for each member its own and what it gets of the others.
+    pub(crate) fn gathered_on_a_ring(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
+        let mut all = self.all_gather(to, self.tensors.to_vec())?;
+        all.iter_mut().zip(self.tensors).for_each(|(all, &own)| all.insert(0, own));
+        Ok(all)
+    }
+
+    /// All tensors one behind the other, by recursive doubling, as [`Sum::by_recursive_doubling`] adds them: in each round a member
+    /// gets what another has.
+    pub(crate) fn gathered_by_recursive_doubling(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
+        let count = self.members.len();
+        let rounds = count.ilog2();
+        let extra = count - (1 << rounds);
+        let mut all = self.parts();
+        for pair in 0..extra {
+            all[2 * pair + 1] = self.joined(to, "fold", 2 * pair + 1, all[2 * pair + 1], all[2 * pair])?;
+        }
+        let member_of = |number: usize| if number < extra { 2 * number + 1 } else { number + extra };
+        for round in 0..rounds {
+            let before = all.clone();
+            for number in 0..1usize << rounds {
+                let (member, partner) = (member_of(number), member_of(number ^ (1 << round)));
+                let name = format!("gather_{round}");
+                all[member] = self.joined(to, &name, member, before[member], before[partner])?;
+            }
+        }
+        for pair in 0..extra {
+            all[2 * pair] = all[2 * pair + 1];
+        }
+        Ok(all.into_iter().map(|(all, _)| vec![all]).collect())
+    }
+
+    /// All tensors one behind the other, on a binomial tree, as [`Sum::on_a_tree`] adds them.
+    pub(crate) fn gathered_on_a_tree(&self, to: &mut impl Members) -> Result<Vec<Vec<Output>>, GraphError> {
+        let mut all = self.parts();
+        let rounds = self.members.len().next_power_of_two().ilog2();
+        for round in 0..rounds {
+            for (low, high) in self.pairs(round) {
+                all[low] = self.joined(to, &format!("gather_{round}"), low, all[low], all[high])?;
+            }
+        }
+        let bytes = [(self.message)(self.values)];
+        for round in (0..rounds).rev() {
+            for (low, high) in self.pairs(round) {
+                let name = format!("{}pass_{round}", self.name);
+                all[high].0 = (to.add(self.members[high], &name, "Gather", 0.0, &bytes, &[all[low].0])?, 0);
+            }
+        }
+        Ok(all.into_iter().map(|(all, _)| vec![all]).collect())
+    }
+
+    /// All tensors one behind the other, by a server, which is the member `server`: every member gets them.
+    pub(crate) fn gathered_by_a_server(
+        &self,
+        to: &mut impl Members,
+        server: usize,
+    ) -> Result<Vec<Vec<Output>>, GraphError> {
+        let name = format!("{}gather", self.name);
+        let all = to.add(server, &name, "Gather", 0.0, &[(self.bytes)(self.values)], self.tensors)?;
+        Ok(vec![vec![(all, 0)]; self.members.len()])
+    }
+
+    /// What each member has before anything is gathered, and its size in values.
+    fn parts(&self) -> Vec<(Output, u64)> {
+        let count = self.members.len();
+        self.tensors.iter().enumerate().map(|(at, &tensor)| (tensor, share(self.values, at, count))).collect()
+    }
+
+    /// What a member has once it got what another has.
+    fn joined(
+        &self,
+        to: &mut impl Members,
+        name: &str,
+        member: usize,
+        own: (Output, u64),
+        other: (Output, u64),
+    ) -> Result<(Output, u64), GraphError> {
+        let (name, values) = (format!("{}{name}", self.name), own.1 + other.1);
+        let bytes = [(self.message)(values)];
+        let op = to.add(self.members[member], &name, "Gather", 0.0, &bytes, &[own.0, other.0])?;
+        Ok(((op, 0), values))
+    }
+
+    /// The members of a binomial tree that exchange in a round.
+    fn pairs(&self, round: u32) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (count, distance) = (self.members.len(), 1usize << round);
+        (0..count).step_by(2 * distance).filter(move |low| low + distance < count).map(move |low| (low, low + distance))
     }
 
     /// Each server adds its share of all tensors, and every member gets the sums. Server s is the member `first + s`.

@@ -39,6 +39,8 @@ pub(super) struct Copies<'g, 'a> {
     pub(super) draft: &'a dyn Fn(OpId) -> Draft<'g>,
     /// Whether an op takes the sum of a tensor over all copies, not its own copy's.
     pub(super) is_summed: &'a dyn Fn(TensorId, OpId) -> bool,
+    /// Whether what is summed are rows, which are gathered instead: each copy has its own.
+    pub(super) is_rows: &'a dyn Fn(TensorId) -> bool,
 }
 
 /// Checks that copies with their exchanges fit into memory: on a ring a sum takes 2n² ops.
@@ -52,11 +54,11 @@ pub(super) fn check_size<P: Pass>(graph: &DataflowGraph, n: usize, sums: usize) 
 }
 
 impl<'g> Copies<'g, '_> {
-    /// The graph of all copies, which are groups of their own, and the number of tensors that are summed.
+    /// The graph of all copies, which are groups of their own, and the numbers of tensors that are summed and gathered.
     ///
     /// # Errors
     /// If the graph outgrows 32-bit ids.
-    pub(super) fn made(&self) -> Result<(Rewrite<'g>, usize), GraphError> {
+    pub(super) fn made(&self) -> Result<(Rewrite<'g>, [usize; 2]), GraphError> {
         let graph = self.graph;
         let mut rewrite = Rewrite::new(graph);
         let mut copies: Vec<Vec<OpId>> = Vec::with_capacity(self.n);
@@ -99,19 +101,28 @@ impl<'g> Copies<'g, '_> {
         for copy in &copies {
             rewrite.colocate(|op| [copy[op.index()]])?;
         }
-        Ok((rewrite, summed.len()))
+        let gathered = summed.keys().filter(|&&tensor| (self.is_rows)(tensor)).count();
+        Ok((rewrite, [summed.len() - gathered, gathered]))
     }
 
-    /// The sum of a tensor over all copies, for each copy.
+    /// The sum of a tensor over all copies, or the rows of all, for each copy.
     fn sum(&self, exchange: &mut Exchange<'g, '_>, tensor: TensorId) -> Result<Vec<Vec<Output>>, GraphError> {
         let (producer, port) = (self.graph.producer(tensor), self.graph.port(tensor));
-        let what = (producer, port.to_string(), self.graph.tensor_bytes(tensor));
-        let tensors = exchange.of_all(producer, port);
-        exchange.exchange(what, &tensors, |sum, exchange| match self.sync {
-            Sync::Ring => sum.on_a_ring(exchange),
-            Sync::Doubling => sum.by_recursive_doubling(exchange),
-            Sync::Tree => sum.on_a_tree(exchange),
-            Sync::Server => sum.by_servers(exchange, self.n, 1),
+        let (tensors, is_rows) = (exchange.of_all(producer, port), (self.is_rows)(tensor));
+        let bytes = match is_rows {
+            true => (self.draft)(producer).outputs[port] * self.n as u64,
+            false => self.graph.tensor_bytes(tensor),
+        };
+        let what = (producer, if is_rows { format!("rows_{port}") } else { port.to_string() }, bytes);
+        exchange.exchange(what, &tensors, |sum, exchange| match (self.sync, is_rows) {
+            (Sync::Ring, false) => sum.on_a_ring(exchange),
+            (Sync::Doubling, false) => sum.by_recursive_doubling(exchange),
+            (Sync::Tree, false) => sum.on_a_tree(exchange),
+            (Sync::Server, false) => sum.by_servers(exchange, self.n, 1),
+            (Sync::Ring, true) => sum.gathered_on_a_ring(exchange),
+            (Sync::Doubling, true) => sum.gathered_by_recursive_doubling(exchange),
+            (Sync::Tree, true) => sum.gathered_on_a_tree(exchange),
+            (Sync::Server, true) => sum.gathered_by_a_server(exchange, self.n),
         })
     }
 }

@@ -32,10 +32,10 @@ impl Named for Sum {
 /// Which ops are repeated says [`TrainingStep`]. Each copy of such an op does 1/m of its work, and its outputs have 1/m of their
 /// bytes, but for gradients, which have the size of their weights, and for what is as small as a number or a shape
 /// (64 bytes). Copies are in the group of their op. In an inference, which has no updates, the batch is divided alone.
+/// Gradients of some rows of a variable are put one behind the other, with the numbers of the rows: an op joins the parts.
 ///
-/// The work of repeated ops is kept up to rounding, and additions of gradients come on top. An op's time is taken to be
-/// proportional to its batch: what a device loses on small batches is no part of it, but for overheads of the cluster. Where
-/// gradients are clipped by the norm of all, those of each micro-batch are.
+/// The work of repeated ops is kept up to rounding, and additions and joins of gradients come on top. An op's time is taken to be
+/// proportional to its batch: what a device loses on small batches is no part of it, but for overheads of the cluster.
 ///
 /// # Complexity
 /// O(m · (ops + edges) · log ops).
@@ -93,7 +93,8 @@ impl Microbatch {
                 new[op.index()].push(rewrite.add(draft));
             }
         }
-        let mut sums = Sums { how: self.sum, additions: Additions::of(graph), made: BTreeMap::new() };
+        let (additions, joins) = (Additions::of(graph), Additions::joins_of(graph));
+        let mut sums = Sums { how: self.sum, additions, joins, made: BTreeMap::new() };
         for op in graph.op_ids() {
             if step.is_repeated(op) {
                 for part in 0..m {
@@ -111,7 +112,7 @@ impl Microbatch {
                     None => copies.iter().try_for_each(|&copy| rewrite.builder.add_control_edge(copy, id))?,
                     Some(tensor) if copies.len() == 1 => rewrite.builder.add_edge(copies[0], graph.port(tensor), id)?,
                     Some(tensor) => {
-                        let sum = sums.of(graph, &mut rewrite, tensor, copies)?;
+                        let sum = sums.of(graph, step, &mut rewrite, tensor, copies)?;
                         rewrite.builder.add_edge(sum, 0, id)?;
                     }
                 }
@@ -119,24 +120,30 @@ impl Microbatch {
         }
         rewrite.colocate(|op| new[op.index()].clone())?;
         let repeated = graph.op_ids().filter(|&op| step.is_repeated(op)).count();
-        let (once, summed) = (graph.op_count() - repeated, sums.made.len());
-        rewrite.finish(format!("{m} micro-batches of {repeated} ops, {summed} tensors summed, {once} ops done once"))
+        let once = graph.op_count() - repeated;
+        let joined = sums.made.keys().filter(|&&tensor| step.is_rows(tensor)).count();
+        let rows = if joined > 0 { format!("{joined} tensors of rows joined, ") } else { String::new() };
+        let summed = sums.made.len() - joined;
+        rewrite
+            .finish(format!("{m} micro-batches of {repeated} ops, {summed} tensors summed, {rows}{once} ops done once"))
     }
 }
 
-/// The sums of gradients.
+/// The sums of gradients, and the joins of their rows.
 struct Sums<'g> {
     how: Sum,
     additions: Additions<'g>,
+    joins: Additions<'g>,
     /// By gradient.
     made: BTreeMap<TensorId, OpId>,
 }
 
 impl<'g> Sums<'g> {
-    /// The sum of a tensor over the copies of its producer.
+    /// The sum of a tensor over the copies of its producer, or the rows of all copies.
     fn of(
         &mut self,
         graph: &'g DataflowGraph,
+        step: &TrainingStep,
         rewrite: &mut Rewrite<'g>,
         tensor: TensorId,
         copies: &[OpId],
@@ -145,15 +152,21 @@ impl<'g> Sums<'g> {
             return Ok(sum);
         }
         let (producer, port, bytes) = (graph.producer(tensor), graph.port(tensor), graph.tensor_bytes(tensor));
+        let is_rows = step.is_rows(tensor);
         let mut add = |at: usize, inputs: &[(OpId, usize)]| {
-            let name = graph.name(producer).map(|name| Cow::Owned(format!("{name}/sum_{port}_{at}")));
-            let draft = Draft { name, ..self.additions.draft(graph, producer, bytes, inputs.len()) };
+            let (what, draft) = match is_rows {
+                true => (format!("rows_{port}"), self.joins.draft(graph, producer, bytes, 1)),
+                false => (format!("sum_{port}_{at}"), self.additions.draft(graph, producer, bytes, inputs.len())),
+            };
+            let name = graph.name(producer).map(|name| Cow::Owned(format!("{name}/{what}")));
+            let draft = Draft { name, ..draft };
             let sum = rewrite.add(draft);
             inputs.iter().try_for_each(|&(input, port)| rewrite.builder.add_edge(input, port, sum))?;
             Ok::<OpId, GraphError>(sum)
         };
         let gradients: Vec<(OpId, usize)> = copies.iter().map(|&copy| (copy, port)).collect();
         let sum = match self.how {
+            _ if is_rows => add(0, &gradients)?,
             Sum::Once => add(0, &gradients)?,
             Sum::Chain => {
                 let mut sum = gradients[0];

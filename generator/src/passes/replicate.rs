@@ -32,6 +32,10 @@ impl Named for Batch {
 /// 2n · B, if no two copies share a device. What is summed are the tensors that [`TrainingStep`] tells; adding costs what the graph's
 /// own additions cost.
 ///
+/// Gradients of some rows, and the numbers of the rows, are gathered the same way: of B bytes in n parts a ring moves (n − 1) · B,
+/// recursive doubling as much where n is a power of two, a tree (n − 1 + log₂ n / 2) · B there, and a server (n + 1) · B. With
+/// `batch=each` there are n times the rows; what is done with them costs what it did.
+///
 /// # Complexity
 /// O(n · (ops + edges) · log ops), and 2n² ops for each gradient on a ring.
 ///
@@ -77,11 +81,13 @@ impl Pass for Replicate {
         };
         let is_summed =
             |tensor: TensorId, taker: OpId| step.is_repeated(graph.producer(tensor)) && !step.is_repeated(taker);
-        let copies = Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed };
-        let (rewrite, sums) = copies.made().map_err(refused_by::<Self>)?;
+        let is_rows = |tensor: TensorId| step.is_rows(tensor);
+        let copies = Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed, is_rows: &is_rows };
+        let (rewrite, [sums, gathered]) = copies.made().map_err(refused_by::<Self>)?;
         let count = graph.op_count();
+        let rows = if gathered > 0 { format!(", {gathered} tensors of rows gathered") } else { String::new() };
         rewrite
-            .finish(format!("{n} copies of {count} ops, {sums} tensors summed over them"))
+            .finish(format!("{n} copies of {count} ops, {sums} tensors summed over them{rows}"))
             .map_err(refused_by::<Self>)
     }
 }

@@ -27,6 +27,8 @@ use crate::sketch::Output;
 /// freed after its last use, it is the same. A norm of all gradients would need a sum of one number for each group over the
 /// copies, which is left out.
 ///
+/// Gradients of some rows are gathered by all copies, each of which updates the rows that it has.
+///
 /// # Complexity
 /// O(n · (ops + edges) · log ops), and 2n² ops for each gradient.
 ///
@@ -209,14 +211,16 @@ impl<'g, 's> Sharding<'g, 's> {
         for copy in &copies {
             rewrite.colocate(|op| [copy[op.index()]])?;
         }
-        let (sums, gathers) = (summed.len(), if n > 1 { gathered.len() + self.updated.len() } else { 0 });
+        let joined = summed.keys().filter(|&&tensor| step.is_rows(tensor)).count();
+        let (sums, gathers) = (summed.len() - joined, if n > 1 { gathered.len() + self.updated.len() } else { 0 });
+        let rows = if joined > 0 { format!("{joined} tensors of rows gathered, ") } else { String::new() };
         rewrite.finish(format!(
-            "{n} copies of {} ops, {sums} tensors summed, weights gathered {gathers} times",
+            "{n} copies of {} ops, {sums} tensors summed, {rows}weights gathered {gathers} times",
             graph.op_count()
         ))
     }
 
-    /// The sum of a tensor over all copies: for each copy its part, or all of it where it is small.
+    /// The sum of a tensor over all copies: for each copy its part, or all of it where it is small. Of rows each copy gets all.
     fn summed(
         &self,
         ring: &mut Exchange<'g, '_>,
@@ -227,6 +231,11 @@ impl<'g, 's> Sharding<'g, 's> {
         let (port, bytes) = (graph.port(tensor), graph.tensor_bytes(tensor));
         (ring.near, ring.with) = (producer, taker);
         let tensors = ring.of_all(producer, port);
+        if self.step.is_rows(tensor) {
+            let bytes = Draft::part_of(graph, producer, self.n, &[]).outputs[port] * self.n as u64;
+            let what = (producer, format!("rows_{port}"), bytes);
+            return ring.exchange(what, &tensors, |sum, ring| sum.gathered_on_a_ring(ring));
+        }
         let in_full = bytes <= SMALL || !self.is_shard[taker.index()];
         ring.exchange((producer, format!("sum_{port}"), bytes), &tensors, |sum, ring| match in_full {
             true => sum.on_a_ring(ring),

@@ -62,8 +62,8 @@ impl Pass for TensorParallel {
                 && divided.is_whole[tensor.index()]
                 && step.is_repeated(taker)
         };
-        let copies = Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed };
-        let (rewrite, sums) = copies.made().map_err(refused_by::<Self>)?;
+        let copies = Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed, is_rows: &|_| false };
+        let (rewrite, [sums, _]) = copies.made().map_err(refused_by::<Self>)?;
         let products = divided.is_product.iter().filter(|&&is_product| is_product).count();
         let variables = divided.variables;
         rewrite

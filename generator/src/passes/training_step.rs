@@ -16,6 +16,12 @@ const INPUTS: [&str; 6] = ["Placeholder", "PlaceholderWithDefault", "IteratorGet
 const UPDATES: [&str; 8] =
     ["Apply", "Assign", "ResourceApply", "ResourceScatter", "ScatterAdd", "ScatterSub", "SparseApply", "Update"];
 
+/// Ops that add up equal rows before an optimizer takes them, in TensorFlow.
+const ROW_SUMS: [&str; 3] = ["Unique", "UniqueV2", "UnsortedSegmentSum"];
+
+/// Types of the ops that make what copies add up.
+const ADDED: [&str; 2] = ["Aggregate", "Reduce"];
+
 /// Types of the ops by which copies of a step exchange tensors, as passes and families name them.
 const EXCHANGES: [&str; 5] = ["Aggregate", "Gather", "Pack", "Reduce", "Split"];
 
@@ -27,6 +33,12 @@ const EXCHANGES: [&str; 5] = ["Aggregate", "Gather", "Pack", "Reduce", "Split"];
 /// *once* in a step, clipping by the norm of all gradients, too, as is all that takes no inputs. What stands between two ops that are
 /// done for each example is one of them.
 ///
+/// If no such op has the size of the variable, its gradients may be those of some *rows*, such as of a table: numbers of rows and, beside
+/// them, their gradients. Of several parts of a batch they are no sum, but stand one behind the other. They are what the updates take, before
+/// it is scaled by a number that depends on the inputs, as in clipping, and before equal rows are added up, which is part of the update.
+/// The size decides: if each tensor that is taken is as large as the variable, or all together are, these are gradients to be summed, else
+/// they are rows. A single tensor is summed, too: rows have numbers beside them.
+///
 /// # Complexity
 /// O((ops + edges) · log ops), most of it for dominators (Cooper, Harvey, Kennedy: A simple, fast dominance algorithm, 2001).
 pub(super) struct TrainingStep {
@@ -37,28 +49,69 @@ pub(super) struct TrainingStep {
     gradients: BTreeMap<usize, Vec<OpId>>,
     /// Whether it is done for each example.
     is_repeated: Vec<bool>,
+    /// By tensor, whether parts of a batch have rows of their own.
+    is_rows: Vec<bool>,
 }
 
 impl TrainingStep {
     pub(super) fn of(graph: &DataflowGraph) -> Self {
         let takes_inputs = reached(graph, &inputs(graph), false);
         let group_of_update = updates(graph, &takes_inputs);
-        let (gradients, is_gradient) = gradients(graph, &takes_inputs, &group_of_update);
+        let Gradients { of_group: gradients, is_gradient, is_sized, adds_rows, others } =
+            Gradients::of(graph, &takes_inputs, &group_of_update);
         let mut is_repeated = takes_inputs.clone();
+        let is_once = |op: OpId| group_of_update[op.index()].is_some() || adds_rows[op.index()];
         for op in graph.topological_order().filter(|op| takes_inputs[op.index()]) {
             let data = || graph.predecessors(op).filter_map(|edge| Some((edge.op, edge.tensor?)));
             let before =
                 |(source, tensor): (OpId, TensorId)| is_repeated[source.index()] && !is_gradient[tensor.index()];
             let is_input = !data().any(|(source, _)| takes_inputs[source.index()]);
-            is_repeated[op.index()] = group_of_update[op.index()].is_none() && (is_input || data().any(before));
+            is_repeated[op.index()] = !is_once(op) && (is_input || data().any(before));
         }
         // What stands between two such ops, by data or by control edges, is one, too: else one part of a batch would wait for another.
         let repeated: Vec<OpId> = graph.op_ids().filter(|op| is_repeated[op.index()]).collect();
         let (after, before) = (reached(graph, &repeated, true), reaching(graph, &repeated));
         for op in graph.op_ids().filter(|&op| after[op.index()] && before[op.index()] && !is_state(graph, op)) {
-            is_repeated[op.index()] |= group_of_update[op.index()].is_none();
+            is_repeated[op.index()] |= !is_once(op);
         }
-        Self { takes_inputs, group_of_update, gradients, is_repeated }
+        let mut step =
+            Self { takes_inputs, group_of_update, gradients, is_repeated, is_rows: vec![false; graph.tensor_count()] };
+        for (group, by) in others {
+            let mut taken = step.taken(graph, by);
+            taken.retain(|tensor| !is_sized[tensor.index()]);
+            let is_added =
+                |&tensor: &TensorId| op_type(graph, graph.producer(tensor)).is_some_and(|name| ADDED.contains(&name));
+            let sizes = || taken.iter().map(|&tensor| graph.tensor_bytes(tensor));
+            let are_parts = sizes_of(graph, group).any(|size| size == sizes().sum::<u64>());
+            let are_sums =
+                are_parts || sizes().all(|bytes| is_size_of(graph, bytes, group)) || taken.iter().any(is_added);
+            if taken.len() > 1 && !are_sums {
+                taken.into_iter().for_each(|tensor| step.is_rows[tensor.index()] = true);
+            }
+        }
+        step
+    }
+
+    /// The tensors that are made for each example and that some ops take: directly, or by large tensors through ops that are done once.
+    fn taken(&self, graph: &DataflowGraph, by: Vec<OpId>) -> Vec<TensorId> {
+        let (mut found, mut at, direct, mut ops) = (Vec::new(), 0, by.len(), by);
+        while let Some(&op) = ops.get(at) {
+            for edge in graph.predecessors(op).filter(|edge| self.takes_inputs(edge.op)) {
+                let is_large = graph.edge_bytes(edge) > SMALL;
+                match edge.tensor.filter(|_| is_large || at < direct) {
+                    Some(tensor) if self.is_repeated(edge.op) && !found.contains(&tensor) => found.push(tensor),
+                    Some(_) if is_large && !self.is_repeated(edge.op) && !ops.contains(&edge.op) => ops.push(edge.op),
+                    _ => {}
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// Whether of a tensor parts of a batch have rows of their own, which stand one behind the other where all are needed.
+    pub(super) fn is_rows(&self, tensor: TensorId) -> bool {
+        self.is_rows[tensor.index()]
     }
 
     /// Whether some op updates a variable.
@@ -246,65 +299,131 @@ impl Reach {
     }
 }
 
-/// The ops that make the gradients of each group of variables, and whether a tensor is a gradient.
-fn gradients(
-    graph: &DataflowGraph,
-    takes_inputs: &[bool],
-    group_of: &[Option<usize>],
-) -> (BTreeMap<usize, Vec<OpId>>, Vec<bool>) {
-    let count = graph.op_count();
-    let root = count + graph.colocation().group_count();
-    // All updates of a variable are one vertex.
-    let vertex = |op: OpId| group_of[op.index()].map_or(op.index(), |group| count + group);
-    let mut flow: DiGraph<(), ()> = DiGraph::with_capacity(root + 1, graph.edge_count());
-    for _ in 0..=root {
-        flow.add_node(());
-    }
-    let mut add = |from: usize, to: usize| {
-        flow.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
-    };
-    let mut updates: BTreeMap<usize, Vec<OpId>> = BTreeMap::new();
-    for op in graph.op_ids().filter(|op| takes_inputs[op.index()]) {
-        group_of[op.index()].into_iter().for_each(|group| updates.entry(group).or_default().push(op));
-        let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some()).map(|edge| edge.op);
-        let sources: Vec<OpId> = data.filter(|source| takes_inputs[source.index()]).collect();
-        if sources.is_empty() {
-            add(root, vertex(op));
+/// The gradients of all variables.
+struct Gradients {
+    /// By group of variables, the ops that make them.
+    of_group: BTreeMap<usize, Vec<OpId>>,
+    /// By tensor, whether it is one.
+    is_gradient: Vec<bool>,
+    /// By tensor, whether it is one of the size of its variable.
+    is_sized: Vec<bool>,
+    /// By op, whether it adds up equal rows for an update.
+    adds_rows: Vec<bool>,
+    /// Groups whose gradients have another size, with what updates them and adds up equal rows.
+    others: Vec<(usize, Vec<OpId>)>,
+}
+
+impl Gradients {
+    fn of(graph: &DataflowGraph, takes_inputs: &[bool], group_of: &[Option<usize>]) -> Self {
+        let (count, tensors) = (graph.op_count(), graph.tensor_count());
+        let root = count + graph.colocation().group_count();
+        // All updates of a variable are one vertex.
+        let vertex = |op: OpId| group_of[op.index()].map_or(op.index(), |group| count + group);
+        let mut flow: DiGraph<(), ()> = DiGraph::with_capacity(root + 1, graph.edge_count());
+        for _ in 0..=root {
+            flow.add_node(());
         }
-        // What takes an updated variable comes after its gradient.
-        let before = sources.into_iter().filter(|source| group_of[source.index()].is_none());
-        before.for_each(|source| add(source.index(), vertex(op)));
-    }
-    let dominators = simple_fast(&flow, NodeIndex::new(root));
-    let (mut of_group, mut is_gradient) = (BTreeMap::new(), vec![false; graph.tensor_count()]);
-    let mut seen = vec![0; count];
-    for (call, (group, updates)) in (1..).zip(updates) {
-        let last = dominators.immediate_dominator(NodeIndex::new(count + group)).map(NodeIndex::index);
-        let last = last.filter(|&op| op < count).map(OpId::new).filter(|&op| is_sized_as(graph, op, group));
-        let Some(last) = last else {
-            // Without such an op, as with gradients of some rows alone, whatever the updates take is their gradient.
-            let taken = updates.iter().flat_map(|&update| graph.predecessors(update));
-            let taken = taken.filter(|edge| edge.tensor.is_some() && takes_inputs[edge.op.index()]);
-            let taken: Vec<OpId> = taken.map(|edge| edge.op).filter(|op| group_of[op.index()] != Some(group)).collect();
-            let unscaled = |&op: &OpId| scaled(graph, op, takes_inputs);
-            let sources: Vec<Edge> = taken.iter().filter_map(unscaled).collect();
-            sources.iter().filter_map(|edge| edge.tensor).for_each(|tensor| is_gradient[tensor.index()] = true);
-            let made = taken.iter().map(|op| unscaled(op).map_or(*op, |edge| edge.op));
-            of_group.insert(group, made.collect());
-            continue;
+        let mut add = |from: usize, to: usize| {
+            flow.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
         };
-        let first = first_of_size(graph, last, takes_inputs, group);
-        let is_before = |op: OpId| !takes_inputs[op.index()] || op == first;
-        behind(graph, updates.clone(), (&mut seen, call), is_before);
-        let after = |op: OpId| seen[op.index()] == call || group_of[op.index()] == Some(group);
-        for edge in graph.successors(first).filter(|edge| after(edge.op)) {
-            if let Some(tensor) = edge.tensor.filter(|_| is_size_of(graph, graph.edge_bytes(edge), group)) {
-                is_gradient[tensor.index()] = true;
+        let mut updates: BTreeMap<usize, Vec<OpId>> = BTreeMap::new();
+        for op in graph.op_ids().filter(|op| takes_inputs[op.index()]) {
+            group_of[op.index()].into_iter().for_each(|group| updates.entry(group).or_default().push(op));
+            let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some()).map(|edge| edge.op);
+            let sources: Vec<OpId> = data.filter(|source| takes_inputs[source.index()]).collect();
+            if sources.is_empty() {
+                add(root, vertex(op));
             }
+            // What takes an updated variable comes after its gradient.
+            let before = sources.into_iter().filter(|source| group_of[source.index()].is_none());
+            before.for_each(|source| add(source.index(), vertex(op)));
         }
-        of_group.insert(group, vec![first]);
+        let dominators = simple_fast(&flow, NodeIndex::new(root));
+        let (is_gradient, is_sized) = (vec![false; tensors], vec![false; tensors]);
+        let mut found = Self {
+            of_group: BTreeMap::new(),
+            is_gradient,
+            is_sized,
+            adds_rows: vec![false; count],
+            others: Vec::new(),
+        };
+        let mut seen = vec![0; count];
+        for (call, (group, updates)) in (1..).zip(updates) {
+            let last = dominators.immediate_dominator(NodeIndex::new(count + group)).map(NodeIndex::index);
+            let last = last.filter(|&op| op < count).map(OpId::new).filter(|&op| is_sized_as(graph, op, group));
+            let Some(last) = last else {
+                found.add_others(graph, takes_inputs, group, updates);
+                continue;
+            };
+            let first = first_of_size(graph, last, takes_inputs, group);
+            let is_before = |op: OpId| !takes_inputs[op.index()] || op == first;
+            behind(graph, updates.clone(), (&mut seen, call), is_before);
+            let after = |op: OpId| seen[op.index()] == call || group_of[op.index()] == Some(group);
+            for edge in graph.successors(first).filter(|edge| after(edge.op)) {
+                if let Some(tensor) = edge.tensor.filter(|_| is_size_of(graph, graph.edge_bytes(edge), group)) {
+                    found.is_gradient[tensor.index()] = true;
+                    found.is_sized[tensor.index()] = true;
+                }
+            }
+            found.of_group.insert(group, vec![first]);
+        }
+        found
     }
-    (of_group, is_gradient)
+
+    /// Without an op of the variable's size that all paths go through, as with gradients of some rows alone, whatever the updates take is
+    /// their gradient, before it is scaled and before equal rows are added up.
+    fn add_others(&mut self, graph: &DataflowGraph, takes_inputs: &[bool], group: usize, updates: Vec<OpId>) {
+        let members = graph.colocation().members(GroupId::new(group));
+        let is_own = |op: OpId| graph.colocation().group_of(op).is_some_and(|own| own.index() == group);
+        let adds_rows = |&op: &OpId| {
+            let by_type = takes_inputs[op.index()] && op_type(graph, op).is_some_and(|name| ROW_SUMS.contains(&name));
+            let reached = || reached(graph, &[op], false);
+            by_type && reached().into_iter().enumerate().all(|(op, reached)| !reached || is_own(OpId::new(op)))
+        };
+        let sums: Vec<OpId> = members.iter().copied().filter(adds_rows).collect();
+        sums.iter().for_each(|&op| self.adds_rows[op.index()] = true);
+        let after_sums = reached(graph, &sums, false);
+        let mut by = updates;
+        by.extend(sums);
+        let (mut made, mut at, mut ops) = (Vec::new(), 0, by.clone());
+        while let Some(&op) = ops.get(at) {
+            let data = graph.predecessors(op).filter(|edge| edge.tensor.is_some() && takes_inputs[edge.op.index()]);
+            for source in data.map(|edge| edge.op).filter(|source| !by.contains(source)) {
+                if !after_sums[source.index()] {
+                    let unscaled = unscaled(graph, source, takes_inputs);
+                    unscaled
+                        .and_then(|edge| edge.tensor)
+                        .into_iter()
+                        .for_each(|tensor| self.is_gradient[tensor.index()] = true);
+                    made.push(unscaled.map_or(source, |edge| edge.op));
+                } else if !ops.contains(&source) {
+                    ops.push(source);
+                }
+            }
+            at += 1;
+        }
+        self.of_group.insert(group, made);
+        self.others.push((group, by));
+    }
+}
+
+/// What the last op of a chain is a copy of, before the first time that it is scaled by a number that depends on the inputs. Each op of a
+/// chain takes data of one op, as large as its own output, that nothing else takes.
+fn unscaled(graph: &DataflowGraph, mut op: OpId, takes_inputs: &[bool]) -> Option<Edge> {
+    let mut found = None;
+    loop {
+        let mut sources = graph.predecessors(op).filter(|edge| edge.tensor.is_some() && takes_inputs[edge.op.index()]);
+        let edge = match (scaled(graph, op, takes_inputs), sources.next(), sources.next()) {
+            (Some(edge), _, _) => *found.insert(edge),
+            (None, Some(edge), None)
+                if Some(graph.edge_bytes(edge)) == size(graph, op) && graph.out_degree(edge.op) == 1 =>
+            {
+                edge
+            }
+            _ => return found,
+        };
+        op = edge.op;
+    }
 }
 
 /// The first op of the longest chain that ends with `op`. Each op of a chain takes data of one op that depends on the inputs, as large
@@ -354,9 +473,13 @@ fn is_sized_as(graph: &DataflowGraph, op: OpId, group: usize) -> bool {
 
 /// Whether a variable of a group has this number of bytes, or as many values in another precision.
 fn is_size_of(graph: &DataflowGraph, bytes: u64, group: usize) -> bool {
+    sizes_of(graph, group).any(|size| size == bytes || size == 2 * bytes || 2 * size == bytes)
+}
+
+/// The sizes of a group's variables.
+fn sizes_of(graph: &DataflowGraph, group: usize) -> impl Iterator<Item = u64> {
     let states = graph.colocation().members(GroupId::new(group)).iter().filter(|&&member| is_state(graph, member));
-    let mut sizes = states.flat_map(|&state| graph.outputs(state)).map(|tensor| graph.tensor_bytes(tensor));
-    sizes.any(|size| size == bytes || size == 2 * bytes || 2 * size == bytes)
+    states.flat_map(|&state| graph.outputs(state)).map(|tensor| graph.tensor_bytes(tensor))
 }
 
 /// The ops whose data some ops take, directly or through others, back to those that come before.
@@ -396,7 +519,7 @@ pub(super) fn undivided(graph: &DataflowGraph, step: &TrainingStep) -> Vec<bool>
                 graph.outputs(taker).len() > 0
                     && graph.outputs(taker).all(|output| whole[output.index()] && graph.tensor_bytes(output) == bytes)
             };
-            let is_gradient = takers().any(|taker| !step.is_repeated(taker));
+            let is_gradient = takers().any(|taker| !step.is_repeated(taker)) && !step.is_rows(tensor);
             let becomes_gradient = takers().next().is_some() && takers().all(passes_on);
             whole[tensor.index()] = bytes <= SMALL || is_gradient || becomes_gradient;
         }

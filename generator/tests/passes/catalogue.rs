@@ -48,6 +48,39 @@ fn micro_batches_sum_one_gradient_for_each_weight() {
     }
 }
 
+/// Tables whose gradients are those of some rows have numbers of rows and gradients, which stand one behind the other. Clipping by the
+/// norm of all gradients, and adding up equal rows, is done once.
+#[test]
+fn micro_batches_join_rows_of_tables() {
+    for (name, sums, tables) in [("lstm_lm", 6, 1), ("nmt", 12, 2), ("two_tower_criteo", 12, 26)] {
+        let (old, new) = (graph(name), passed(&graph(name), &["microbatch(m=2,sum=once)"]).unwrap());
+        let added = |op: &OpId| new.origin.of(*op).is_empty();
+        let is_join = |&op: &OpId| new.graph.name(op).unwrap().ends_with("/rows_0");
+        let joins: Vec<OpId> = new.graph.op_ids().filter(added).filter(is_join).collect();
+        assert_eq!((joins.len(), new.graph.op_ids().filter(added).count()), (2 * tables, 2 * tables + sums), "{name}");
+        let types: Vec<&str> = joins.iter().filter_map(|op| new.graph.op_types().unwrap().get(op.index())).collect();
+        let expected = if name == "two_tower_criteo" { "concatenate" } else { "ConcatV2" };
+        assert!(types.iter().all(|op_type| *op_type == expected), "{name}: {types:?}");
+        for (op, op_type) in new.graph.op_ids().filter_map(|op| Some((op, new.graph.op_types()?.get(op.index())?))) {
+            let is_once = ["L2Loss", "Unique", "UnsortedSegmentSum"].contains(&op_type);
+            // Gradients of what is read many times are added up in each micro-batch.
+            let is_repeated = new.graph.name(op).unwrap().contains("/micro_");
+            assert!(!(is_once && is_repeated), "{name}: {} is repeated", new.graph.label(op));
+        }
+        // What copies get of the others' rows.
+        let taken =
+            joins.iter().map(|&op| new.graph.outputs(op).map(|tensor| new.graph.tensor_bytes(tensor)).sum::<u64>());
+        let rows: u64 = taken.sum();
+        for sync in ["ring", "doubling"] {
+            let copies = passed(&old, &[&format!("replicate(4,sync={sync})")]).unwrap().graph;
+            let gathers = copies.op_ids().filter(|&op| copies.name(op).unwrap().contains("/rows_0/gather_"));
+            let own = |op: OpId| copies.name(op).unwrap().rsplit_once("copy_").unwrap().1;
+            let received = gathers.flat_map(|op| copies.predecessors(op).filter(move |edge| own(edge.op) != own(op)));
+            assert_eq!(received.map(|edge| copies.edge_bytes(edge)).sum::<u64>(), 3 * rows, "{name}, {sync}");
+        }
+    }
+}
+
 /// Activations of most training steps take more memory than all else, and most of them need not be kept.
 #[test]
 fn most_of_the_forward_pass_can_be_done_again() {

@@ -116,6 +116,77 @@ fn microbatch_repeats_what_takes_inputs_and_sums_gradients() {
     );
 }
 
+/// A table of which a step reads some rows, and updates them: numbers of rows and their gradients.
+#[test]
+fn rows_of_a_table_stand_one_behind_the_other() {
+    let mut builder = GraphBuilder::default();
+    let mut op = |name: &str, op_type: &str, bytes: u64, inputs: &[OpId]| {
+        let id = builder.add_op(OpSpec { name: Some(name), op_type: Some(op_type), ..OpSpec::cost(8.0) }, &[bytes]);
+        inputs.iter().for_each(|&input| builder.add_edge(input, 0, id).unwrap());
+        id
+    };
+    let (numbers, table) = (op("n", "input", 800, &[]), op("t", "state", 9999, &[]));
+    let rows = op("r", "gather", 1600, &[table, numbers]);
+    let gradient = op("g", "mul", 1600, &[rows]);
+    let update = op("u", "scatter-add", 9999, &[table, numbers, gradient]);
+    builder.colocate(table, update).unwrap();
+    let graph = builder.build().unwrap();
+    let has = |pass: &str, line: &str, expected: &[&str]| {
+        let new = passed(&graph, &[pass]).unwrap();
+        assert!(new.lines[0].ends_with(line), "{:?}", new.lines);
+        let lines = told(&new.graph);
+        for expected in expected {
+            assert!(lines.iter().any(|line| line == expected), "{expected} in {lines:#?}");
+        }
+    };
+    has(
+        "microbatch(2)",
+        "2 micro-batches of 3 ops, 0 tensors summed, 2 tensors of rows joined, 2 ops done once",
+        &[
+            "g/micro_1 mul(r/micro_1) 4 [800]",
+            "n/rows_0 ConcatV2(n/micro_0, n/micro_1) 133.33333333333331 [800]",
+            "u scatter-add(t, n/rows_0, g/rows_0) 8 [9999]",
+        ],
+    );
+    has(
+        "replicate(2)",
+        "0 tensors summed over them, 2 tensors of rows gathered",
+        &["g/rows_0/gather_0/copy_0 Gather(g/copy_1) 0 [800]"],
+    );
+    has(
+        "replicate(4,sync=doubling)",
+        "2 tensors of rows gathered",
+        &[
+            "g/rows_0/gather_0/copy_1 Gather(g/copy_1, g/copy_0) 0 [800]",
+            "g/rows_0/gather_1/copy_3 Gather(g/rows_0/gather_0/copy_3, g/rows_0/gather_0/copy_1) 0 [1600]",
+            "u/copy_3 scatter-add(t/copy_3, n/rows_0/gather_1/copy_3, g/rows_0/gather_1/copy_3) 8 [9999]",
+        ],
+    );
+    has(
+        "replicate(3,sync=tree)",
+        "2 tensors of rows gathered",
+        &[
+            "n/rows_0/gather_1/copy_0 Gather(n/rows_0/gather_0/copy_0, n/copy_2) 0 [801]",
+            "n/rows_0/pass_0/copy_1 Gather(n/rows_0/gather_1/copy_0) 0 [801]",
+        ],
+    );
+    has(
+        "replicate(2,sync=server)",
+        "2 tensors of rows gathered",
+        &["g/rows_0/gather/copy_2 Gather(g/copy_0, g/copy_1) 0 [1600]"],
+    );
+    has(
+        "replicate(2,batch=each)",
+        "2 tensors of rows gathered",
+        &["g/rows_0/gather_0/copy_0 Gather(g/copy_1) 0 [1600]"],
+    );
+    has(
+        "shard_state(2)",
+        "0 tensors summed, 2 tensors of rows gathered, weights gathered 1 times",
+        &["g/rows_0/gather_0/copy_0 Gather(g/copy_1) 0 [800]"],
+    );
+}
+
 /// Four layers y1 to y4 with weights w1 to w4, and their gradients from the last to the first.
 fn deep() -> DataflowGraph {
     let mut builder = GraphBuilder::default();

@@ -14,6 +14,10 @@ pub(super) const BATCH: usize = 12;
 /// Bytes of an example's number, and of a weight: more than what counts as small.
 const EXAMPLE_BYTES: u64 = 100;
 const WEIGHT_BYTES: u64 = 4_004;
+/// Rows of a table, which several examples read, and bytes of a table and of the number of a row.
+const ROWS: usize = 5;
+const TABLE_BYTES: u64 = 30_030;
+const NUMBER_BYTES: u64 = 8;
 
 /// What the op of a type computes. `part` says which micro-batch an input reads: number and count.
 fn compute(op_type: &str, op: OpId, inputs: &[Value], part: (usize, usize)) -> Value {
@@ -29,9 +33,30 @@ fn compute(op_type: &str, op: OpId, inputs: &[Value], part: (usize, usize)) -> V
             (part.0 * size..(part.0 + 1) * size).map(|example| (example as i64 * 31 + 7) % 19 + id).collect()
         }
         "parameter" => vec![id % 7 + 2],
+        "VariableV2" => (0..ROWS as i64).map(|row| id % 5 + 3 * row + 1).collect(),
+        "numbers" => inputs[0].iter().map(|value| value.rem_euclid(ROWS as i64)).collect(),
+        "lookup" => inputs[1].iter().map(|&number| inputs[0][number as usize]).collect(),
+        // The first row of each number has the sum of all.
+        "UnsortedSegmentSum" => {
+            let (rows, numbers) = (&inputs[0], &inputs[1]);
+            let is_first = |at: usize| !numbers[..at].contains(&numbers[at]);
+            let equal = |at: usize| (0..numbers.len()).filter(move |&other| numbers[other] == numbers[at]);
+            let sum = |at: usize| equal(at).fold(0, |sum: i64, other| sum.wrapping_add(rows[other]));
+            (0..numbers.len()).map(|at| if is_first(at) { sum(at) } else { 0 }).collect()
+        }
+        "ScatterSub" => {
+            let mut table = inputs[0].clone();
+            assert_eq!(inputs[1].len(), inputs[2].len(), "a gradient for each number of a row");
+            for (&number, row) in inputs[1].iter().zip(&inputs[2]) {
+                table[number as usize] = table[number as usize].wrapping_sub(*row);
+            }
+            table
+        }
+        "ConcatV2" | "concatenate" => inputs.concat(),
         "mul" => fold(|a, b| a.wrapping_mul(b)),
         "matmul" => fold(|a, b| a.wrapping_mul(3).wrapping_add(b)),
-        "Pack" | "Gather" => inputs[0].clone(),
+        "Pack" => inputs[0].clone(),
+        "Gather" => inputs.concat(),
         "add" | "AddN" | "Reduce" | "Aggregate" => fold(|a, b| a.wrapping_add(b)),
         "reduce_sum" => vec![fold(|a, b| a.wrapping_mul(b)).iter().fold(0, |sum, value| sum.wrapping_add(*value))],
         "update" => fold(|a, b| a.wrapping_sub(b)),
@@ -86,11 +111,13 @@ pub(super) fn executed_as(old: &DataflowGraph, new: &DataflowGraph, origin: &Ori
     values
 }
 
-/// A training step: an input, weights in groups with their updates, layers forward, gradients of the weights.
+/// A training step: an input, weights in groups with their updates, layers forward, gradients of the weights and of a table's rows.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     /// For each layer, the earlier values that it takes beside the last, whether it has a weight, and whether it is elementwise.
     pub(super) layers: Vec<(Vec<prop::sample::Index>, bool, bool)>,
+    /// Whether the layers take rows of a table, which are updated, and whether equal rows are added up before.
+    pub(super) table: Option<bool>,
     /// Whether gradients are scaled by the sum of all.
     pub(super) clipped: bool,
     /// Whether ops have measured times.
@@ -103,9 +130,10 @@ pub(super) fn plans() -> impl Strategy<Value = Plan> {
     let index = any::<prop::sample::Index>;
     let layer = (prop::collection::vec(index(), 0..2), any::<bool>(), any::<bool>());
     let control = prop::collection::vec((index(), index()), 0..3);
-    let flags = (any::<bool>(), any::<bool>());
-    (prop::collection::vec(layer, 1..6), flags, control).prop_map(|(layers, (clipped, timed), control)| Plan {
+    let flags = (any::<Option<bool>>(), any::<bool>(), any::<bool>());
+    (prop::collection::vec(layer, 1..6), flags, control).prop_map(|(layers, (table, clipped, timed), control)| Plan {
         layers,
+        table,
         clipped,
         timed,
         control,
@@ -113,11 +141,23 @@ pub(super) fn plans() -> impl Strategy<Value = Plan> {
 }
 
 impl Plan {
+    /// Weights and tables that a step updates.
+    pub(super) fn updated(&self) -> usize {
+        usize::from(self.table.is_some()) + self.layers.iter().filter(|(_, has_weight, _)| *has_weight).count()
+    }
+
     pub(super) fn graph(&self) -> DataflowGraph {
         let mut maker = Maker { timed: self.timed, ..Maker::default() };
         let batch = BATCH as u64 * EXAMPLE_BYTES;
         let mut values = vec![maker.op("input", 0, batch, &[])];
         let mut weights = Vec::new();
+        let table = self.table.map(|adds_rows| {
+            let numbers = maker.op("numbers", 0, BATCH as u64 * NUMBER_BYTES, &values);
+            let table = maker.op("VariableV2", TABLE_BYTES, TABLE_BYTES, &[]);
+            values.push(maker.op("lookup", 0, batch, &[table, numbers]));
+            maker.builder.colocate(table, values[1]).unwrap();
+            (table, numbers, adds_rows)
+        });
         for (others, has_weight, is_elementwise) in &self.layers {
             let mut inputs = vec![values[values.len() - 1]];
             inputs.extend(others.iter().map(|index| *index.get(&values)));
@@ -135,7 +175,9 @@ impl Plan {
             gradient = maker.op("add", 0, batch, &[gradient, weight]);
         }
         // Not linear: it has to be done with the sums of gradients.
-        let made: Vec<OpId> = gradients.iter().map(|&(_, made)| made).collect();
+        let mut made: Vec<OpId> = gradients.iter().map(|&(_, made)| made).collect();
+        let rows = table.map(|_| maker.op("matmul", 0, batch, &[gradient, values[0]]));
+        made.extend(rows.filter(|_| self.clipped).map(|rows| maker.op("reduce_sum", 0, 4, &[rows, rows])));
         let norm = (self.clipped && !made.is_empty()).then(|| maker.op("add", 0, 4, &made));
         for (weight, made) in gradients {
             let scaled = maker.op("mul", 0, WEIGHT_BYTES, &[made, norm.unwrap_or(weight)]);
@@ -145,6 +187,19 @@ impl Plan {
             for op in [mean, new_mean, update] {
                 maker.builder.colocate(weight, op).unwrap();
             }
+        }
+        if let Some(((table, numbers, adds_rows), mut rows)) = table.zip(rows) {
+            if let Some(norm) = norm {
+                rows = maker.op("mul", 0, batch, &[rows, norm]);
+            }
+            if adds_rows {
+                let sum = maker.op("UnsortedSegmentSum", 0, batch, &[rows, numbers]);
+                maker.builder.colocate(table, sum).unwrap();
+                rows = maker.op("mul", 0, batch, &[sum, sum]);
+                maker.builder.colocate(table, rows).unwrap();
+            }
+            let update = maker.op("ScatterSub", 0, TABLE_BYTES, &[table, numbers, rows]);
+            maker.builder.colocate(table, update).unwrap();
         }
         let count = maker.builder.op_count();
         for (a, b) in &self.control {

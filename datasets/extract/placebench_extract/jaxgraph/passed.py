@@ -9,7 +9,8 @@ the equation of the op that it comes from, on what the edges of the *new* graph 
   those of the whole step: where the traces differ in a literal of floating point, as in the divisor of a mean, the
   micro-batch is a part of the whole step's batch and not a step of its own. So no sum has to be scaled: the sum of the
   parts of a mean is the mean. Integers, which count or index, belong to the shapes.
-- The inputs of micro-batch k are the k-th slices of the step's. What the pass adds to sum gradients adds.
+- The inputs of micro-batch k are the k-th slices of the step's. What the pass adds to sum gradients adds, and what it
+  adds to join rows puts them one behind the other, along the axis that is as long as the batch.
 - What is done once takes whole arrays. Some such ops depend on the batch by nothing but the length of what they make,
   as a mask or the gradient of a mean does. To an op of a micro-batch they are what they are in the smaller trace.
   `Execution.resized` lists them: their size in the passed graph is that of the whole batch.
@@ -31,6 +32,7 @@ from .values import abstract, draw, leaves
 
 MICRO = re.compile(r"/micro_(\d+)")
 AGAIN = "/again"
+JOINS = ("concatenate", "ConcatV2")
 
 
 class PassedError(Exception):
@@ -178,12 +180,21 @@ class _Executor:
                 raise PassedError(f"{self.whole.flat.ops[old].name} has copies {found} of {self.parts} micro-batches")
 
     def _check_sums(self):
-        """What micro-batches have their own rows of is no sum over them."""
+        """What micro-batches have their own rows of is no sum over them: these stand one behind the other."""
         for node in self.nodes:
             for ref in node.inputs if not node.origins else ():
                 taken = self.nodes[ref.op]
-                if self.micro[ref.op] is not None and self.pair.axis(Ref(taken.origins[0], ref.port)) is not None:
+                if self.micro[ref.op] is None:
+                    continue
+                has_rows = self.pair.axis(Ref(taken.origins[0], ref.port)) is not None
+                if has_rows and node.type not in JOINS:
                     raise PassedError(f"{node.name} adds {taken.name} to the rows of other micro-batches")
+                if not has_rows and node.type in JOINS:
+                    raise PassedError(f"{node.name} joins {taken.name}, which has no rows")
+            if not node.origins and node.type in JOINS:
+                found = [self.micro[ref.op] for ref in node.inputs]
+                if found != list(range(self.parts)):
+                    raise PassedError(f"{node.name} joins micro-batches {found} of {self.parts}")
 
     def _given(self, ref, in_part):
         if in_part and self.micro[ref.op] is None:
@@ -202,7 +213,7 @@ class _Executor:
 
     def _outputs(self, node, given, micro):
         if not node.origins:
-            return (_sum(node, given),)
+            return (self._joined(node, given) if node.type in JOINS else _sum(node, given),)
         old = node.origins[0]
         op = self.whole.flat.ops[old]
         self._check_equal(node)
@@ -212,6 +223,11 @@ class _Executor:
         if op.equation is None:
             return (op.constant if micro is None else self.pair.part.ops[old].constant,)
         return self._call(node, op.equation if micro is None else self.pair.equation(old), given)
+
+    def _joined(self, node, given):
+        """What the pass adds to put rows one behind the other."""
+        first = node.inputs[0]
+        return np.concatenate(given, self.pair.axis(Ref(self.nodes[first.op].origins[0], first.port)))
 
     def _check_equal(self, node):
         """The old ops that an op stands for have to compute the same."""
