@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graph::{DiGraph, NodeIndex};
-use placebench_datasets::{DataflowGraph, Edge, GroupId, OpId, TensorId};
+use placebench_datasets::{DataflowGraph, Edge, GroupId, OpId, TensorId, is_matrix_op};
 
 /// Op types of what stays from step to step: variables of TensorFlow and of the generated families, parameters and state of JAX.
 const STATES: [&str; 5] = ["Variable", "VariableV2", "VarHandleOp", "parameter", "state"];
@@ -514,9 +514,10 @@ pub(super) fn undivided(graph: &DataflowGraph, step: &TrainingStep) -> Vec<bool>
         for tensor in graph.outputs(op) {
             let bytes = graph.tensor_bytes(tensor);
             let takers = || graph.successors(op).filter(move |edge| edge.tensor == Some(tensor)).map(|edge| edge.op);
-            // Its only use is to become a gradient of the same size.
+            // Its only use is to become a gradient of the same size. A product with another tensor may have that size by chance.
             let passes_on = |taker: OpId| {
-                graph.outputs(taker).len() > 0
+                !op_type(graph, taker).is_some_and(is_matrix_op)
+                    && graph.outputs(taker).len() > 0
                     && graph.outputs(taker).all(|output| whole[output.index()] && graph.tensor_bytes(output) == bytes)
             };
             let is_gradient = takers().any(|taker| !step.is_repeated(taker)) && !step.is_rows(tensor);

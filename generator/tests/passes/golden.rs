@@ -116,6 +116,31 @@ fn microbatch_repeats_what_takes_inputs_and_sums_gradients() {
     );
 }
 
+/// The activation of this layer is as large as its gradient, which is made of it and of the input.
+#[test]
+fn activations_of_the_size_of_a_gradient_are_divided() {
+    let mut builder = GraphBuilder::default();
+    let mut op = |name: &str, op_type: &str, inputs: &[OpId]| {
+        let id = builder.add_op(OpSpec { name: Some(name), op_type: Some(op_type), ..OpSpec::cost(8.0) }, &[400]);
+        inputs.iter().for_each(|&input| builder.add_edge(input, 0, id).unwrap());
+        id
+    };
+    let (x, w) = (op("x", "input", &[]), op("w", "parameter", &[]));
+    let y = op("y", "dot_general", &[x, w]);
+    let product = op("p", "dot_general", &[x, y]);
+    let gradient = op("g", "transpose", &[product]);
+    let update = op("u", "sub", &[w, gradient]);
+    builder.colocate(w, update).unwrap();
+    let lines = told(&passed(&builder.build().unwrap(), &["microbatch(4,sum=once)"]).unwrap().graph);
+    for expected in [
+        "x/micro_0 input() 2 [100]",
+        "y/micro_0 dot_general(x/micro_0, w) 2 [100]",
+        "p/micro_0 dot_general(x/micro_0, y/micro_0) 2 [400]",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected} in {lines:#?}");
+    }
+}
+
 /// A table of which a step reads some rows, and updates them: numbers of rows and their gradients.
 #[test]
 fn rows_of_a_table_stand_one_behind_the_other() {
