@@ -189,9 +189,12 @@ const EDGE_BYTES: u64 = 44;
 
 /// A pass that was read: over a graph, or over one that is placed.
 enum Apply {
-    Graph(Box<dyn Fn(&DataflowGraph) -> Result<Passed, PassError> + Send + Sync>),
-    Placed(Box<dyn Fn(&PlacedGraph<'_>) -> Result<Changed, PassError> + Send + Sync>),
+    Graph(Box<OverGraph>),
+    Placed(Box<OverPlaced>),
 }
+
+type OverGraph = dyn Fn(&DataflowGraph) -> Result<Passed, PassError> + Send + Sync;
+type OverPlaced = dyn Fn(&PlacedGraph<'_>) -> Result<Changed, PassError> + Send + Sync;
 
 type Read = dyn Fn(&mut Params) -> Result<Apply, SpecError> + Send + Sync;
 
