@@ -121,7 +121,7 @@ fn every_verb_answers_with_one_document_of_the_keys_that_are_documented() {
 
     let answer =
         asked.ask(0, 0, &["place", "convnet", "--placement", "p.csv", "--timeline", "t.csv", "--numberings", "2"]);
-        asked.ask(0, 0, &["place", "convnet+delay_receives"]);
+    asked.ask(0, 0, &["place", "convnet+delay_receives"]);
     assert_eq!((&answer["row"]["graph"], &answer["row"]["ops"]), (&"convnet".into(), &225.into()));
     assert!(answer["row"]["makespan"].as_f64().unwrap() > 0.0 && folder.join("p.csv").exists());
     let fast = ["--mean-op", "200us", "--repetitions", "3", "--warm-up", "1"];
