@@ -190,7 +190,8 @@ pub struct Evaluation {
     pub predictions: Predictions,
     /// Schedule length ratio; `None` without a reference, or if its denominator is 0.
     pub slr: Option<f64>,
-    /// Makespan / lower bound; `None` without a reference, or if the bound is 0.
+    /// Makespan / lower bound; `None` without a reference, if the bound is 0, or if passes changed what was placed: a bound of the
+    /// graph before is none of what was executed.
     pub gap: Option<f64>,
     /// [`Reference::single_device`] / makespan; `None` if that is unknown, or the makespan is 0.
     pub speedup: Option<f64>,
@@ -451,7 +452,8 @@ impl Evaluator<'_> {
                 Arc::new(Executed { before, ..Executed::clone(executed) })
             });
             let evaluation = self.measure(&graph, timeline, decision.clone(), executor)?;
-            Ok(Evaluation { placed_in: took, executed_in: Some(executed_in), executed, ..evaluation })
+            let gap = evaluation.gap.filter(|_| executed.is_none());
+            Ok(Evaluation { placed_in: took, executed_in: Some(executed_in), executed, gap, ..evaluation })
         };
         let schedulers = placed.iter().map(|&(_, scheduler)| scheduler);
         prepared.into_iter().zip(schedulers).map(evaluation).collect()

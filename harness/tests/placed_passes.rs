@@ -111,6 +111,8 @@ fn a_tensor_that_is_held_back_lies_on_its_sender_once_and_comes_when_it_is_neede
     assert_eq!(whole.decision.placement.devices().len(), 4);
     let row = answer(held(None), &["delay_receives"], HEFT).row;
     assert_eq!((row.ops, row.passes.as_deref(), row.transfers), (4, Some("delay_receives"), Some(2)));
+    // A bound of the graph before is none of what was executed.
+    assert_eq!((row.gap, row.lower_bound, row.period_bound, row.bound), (None, None, None, None));
 }
 
 #[test]
@@ -151,6 +153,11 @@ fn receives_that_wait_need_less_memory_and_without_contention_no_time() {
         assert!((makespan - 1.0).abs() < 0.005, "{graph}: {makespan}");
         assert_eq!(traffic, 1.0);
         assert!(peak < most, "{graph}: {peak}");
+    }
+    // On these the peak rose by half when all that could wait did.
+    for (graph, placer) in [("vit_l", "level_slabs"), ("vit_l", "heft"), ("gpt2_xl", "level_slabs")] {
+        let (makespan, _, peak) = ratios(graph, "h100x8", &["delay_receives"], How { placer, ..HEFT });
+        assert!((makespan - 1.0).abs() < 0.005 && peak <= 1.001, "{graph} {placer}: {makespan}, {peak}");
     }
 }
 

@@ -17,7 +17,8 @@ use crate::rewrite::Draft;
 ///
 /// Both conversions read one of the tensors and write the other. They cost, for each byte that they read or write, what the
 /// elementwise ops of the graph cost on the whole for theirs, in operations and in measured times; or what `cost` says. The
-/// short and the long tensor are in memory together while a conversion runs.
+/// short and the long tensor are in memory together while a conversion runs. A tensor that would get no shorter goes as it is. An
+/// input that an op takes twice counts twice.
 ///
 /// A graph does not say what type its numbers have: all that cross are taken for `from` bits.
 ///
@@ -89,6 +90,9 @@ impl PlacedPass for Compress {
                 };
                 let (full, name) = (transfer.bytes, graph.name(op));
                 let bytes = self.short(full);
+                if bytes >= full {
+                    continue;
+                }
                 let source = match short {
                     Some((known, source)) if known == tensor => source,
                     _ => {

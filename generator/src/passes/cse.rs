@@ -92,7 +92,7 @@ const BEGINNINGS: [&str; 40] = [
     "Xla",
     "_",
 ];
-const PARTS: [&str; 52] = [
+const PARTS: [&str; 53] = [
     "Accumulator",
     "Anonymous",
     "Apply",
@@ -145,9 +145,24 @@ const PARTS: [&str; 52] = [
     "TPU",
     "Variable",
     "While",
+    "callback",
 ];
-/// Of JAX: arguments, and the generator without a key. All others are functions of their inputs.
-const WHOLE: [&str; 5] = ["Unstage", "input", "parameter", "rng_uniform", "state"];
+/// Of JAX: arguments, the generator without a key, and what reads and writes references; all others but callbacks are functions of
+/// their inputs. Of the families: arguments. Of ONNX: those that draw.
+const WHOLE: [&str; 12] = [
+    "Bernoulli",
+    "Dropout",
+    "Input",
+    "Unstage",
+    "addupdate",
+    "custom_call",
+    "get",
+    "input",
+    "parameter",
+    "rng_uniform",
+    "state",
+    "swap",
+];
 /// Types of constants, whose value is an attribute, so that they may be merged though they take memory.
 const CONSTANTS: [&str; 2] = ["Const", "constant"];
 
@@ -199,6 +214,7 @@ fn merged(graph: &DataflowGraph, first: &[OpId]) -> Result<Passed, GraphError> {
     graph.op_ids().for_each(|op| members[first[op.index()].index()].push(op));
     let mut rewrite = Rewrite::new(graph);
     let mut new = vec![OpId(0); graph.op_count()];
+    let mut left_bytes = 0u128;
     for op in graph.op_ids().filter(|&op| is_first(op)) {
         let from = std::mem::take(&mut members[op.index()]);
         let mut draft = Draft::of(graph, op);
@@ -209,6 +225,7 @@ fn merged(graph: &DataflowGraph, first: &[OpId]) -> Result<Passed, GraphError> {
                 *bytes = graph.tensor_bytes(tensor).max(*bytes);
             }
         }
+        left_bytes += draft.outputs.iter().map(|&bytes| u128::from(bytes)).sum::<u128>();
         new[op.index()] = rewrite.add(Draft { from, ..draft });
     }
     let stands_for = |op: OpId| new[first[op.index()].index()];
@@ -227,10 +244,10 @@ fn merged(graph: &DataflowGraph, first: &[OpId]) -> Result<Passed, GraphError> {
     rewrite.colocate(|op| [stands_for(op)])?;
     let dropped = || graph.op_ids().filter(|&op| !is_first(op));
     let operations = dropped().fold(0.0, |sum, op| sum + graph.ops(op));
-    let bytes = dropped().flat_map(|op| graph.outputs(op)).map(|tensor| u128::from(graph.tensor_bytes(tensor)));
+    let tensors = graph.op_ids().flat_map(|op| graph.outputs(op));
+    let bytes = tensors.map(|tensor| u128::from(graph.tensor_bytes(tensor))).sum::<u128>();
     let (all, left) = (graph.op_count(), graph.op_count() - dropped().count());
-    rewrite.finish(format!(
-        "{all} ops became {left}, {operations} operations and {} bytes less are made",
-        bytes.sum::<u128>()
-    ))
+    // An output that the first op takes over may be longer than those that are gone.
+    let saved = bytes.saturating_sub(left_bytes);
+    rewrite.finish(format!("{all} ops became {left}, {operations} operations and {saved} bytes less are made"))
 }

@@ -18,9 +18,12 @@ use crate::rewrite::Draft;
 /// The schedule is estimated: each device executes the ready op with the longest path to the end (ALAP), and transfers do not wait for each
 /// other. A transfer waits for the last op on the receiving device that ends so early that a request and `ahead` times the
 /// transfer fit before the first consumer starts, and that may start so much earlier than the consumers that no path to the end
-/// gets longer. It does not wait if that op ends before the producer does; nor if the tensor would lie on its sender instead,
-/// whose memory by the estimate is as short. By the estimate nothing starts later; transfers that share links may well take
-/// longer.
+/// gets longer. It does not wait if that op ends before the producer does.
+///
+/// What waits lies on its sender for longer, unless that needs it anyway. So three choices are compared: to hold back all that
+/// can be, only what goes to a device with less room than its sender, or only what stays on its sender anyway. The one with the
+/// lowest peak by the estimate is taken, and nothing is held back if none is below that of the graph as it is. By the estimate
+/// nothing starts later. Under other schedulers, and where transfers share links, peaks and times may come out higher.
 ///
 /// The output of a `_Send` is its input: it takes no memory of its own, and the input stays until it is sent.
 ///
@@ -49,13 +52,13 @@ impl PlacedPass for DelayReceives {
         let graph = placed.instance().graph();
         let refused = |source| PassError::Graph { pass: Self::NAME, source };
         let mut rewrite = PlacedRewrite::new(placed);
-        let estimate = Estimate::new(placed);
+        let holders = Estimate::new(placed).holders(placed, self.ahead);
         let mut sends: HashMap<(TensorId, DeviceId), OpId> = HashMap::new();
         for op in graph.op_ids() {
             for id in placed.transfers_of(op) {
                 let transfer = placed.transfer(id);
                 let Some(tensor) = transfer.tensor.filter(|_| transfer.bytes > 0) else { continue };
-                let Some(holder) = estimate.holder(placed, id, self.ahead) else { continue };
+                let Some(holder) = holders[id.index()] else { continue };
                 let (port, to) = (graph.port(tensor), transfer.to);
                 let draft = Draft {
                     ops: 0.0,
@@ -101,9 +104,10 @@ struct Estimate {
     of_device: Vec<Vec<OpId>>,
     /// The place of each op among those of its device.
     place: Vec<u32>,
-    /// The most memory in use on each device.
-    peaks: Vec<u64>,
 }
+
+/// The op that each transfer waits for, if any, by transfer.
+type Holders = Vec<Option<OpId>>;
 
 impl Estimate {
     fn new(placed: &PlacedGraph<'_>) -> Self {
@@ -170,9 +174,7 @@ impl Estimate {
                 }
             }
         }
-        let mut found = Self { start, end, rest, of_device, place, peaks: Vec::new() };
-        found.peaks = found.peaks(placed);
-        found
+        Self { start, end, rest, of_device, place }
     }
 
     /// When the device of an op needs one of its tensors for the last time, but for transfers.
@@ -186,8 +188,8 @@ impl Estimate {
         here.map(|edge| self.start[edge.op.index()]).fold(self.end[op.index()], Time::max)
     }
 
-    /// The most memory in use on each device.
-    fn peaks(&self, placed: &PlacedGraph<'_>) -> Vec<u64> {
+    /// The most memory in use on each device if transfers wait for these ops.
+    fn peaks(&self, placed: &PlacedGraph<'_>, holders: &[Option<OpId>]) -> Vec<u64> {
         let graph = placed.instance().graph();
         let mut changes: Vec<Vec<(u64, bool, u64)>> = vec![Vec::new(); self.of_device.len()];
         let mut stay = |device: DeviceId, from: Time, until: Time, bytes: u64| {
@@ -202,9 +204,11 @@ impl Estimate {
             for id in placed.transfers_of(op) {
                 let transfer = placed.transfer(id);
                 let Some(tensor) = transfer.tensor else { continue };
-                let arrival = self.end[op.index()] + transfer.time;
+                let released = holders[id.index()].map_or(0.0, |holder| self.end[holder.index()] + request(placed, id));
+                let leaves = self.end[op.index()].max(released);
+                let arrival = leaves + transfer.time;
                 let starts = placed.remote_consumers(id).iter().map(|op| self.start[op.index()]);
-                stay(transfer.to, self.end[op.index()], starts.fold(arrival, Time::max), transfer.bytes);
+                stay(transfer.to, leaves, starts.fold(arrival, Time::max), transfer.bytes);
                 let sent = &mut sent[graph.port(tensor)];
                 *sent = sent.max(arrival);
             }
@@ -227,11 +231,10 @@ impl Estimate {
         changes.into_iter().zip(resident).map(peak).collect()
     }
 
-    /// The op that a transfer waits for, on the device that receives it.
+    /// The op that a transfer may wait for, on the device that receives it.
     fn holder(&self, placed: &PlacedGraph<'_>, id: TransferId, ahead: f64) -> Option<OpId> {
         let transfer = placed.transfer(id);
-        let request = placed.instance().cluster().transfer_time(0, transfer.to, transfer.from);
-        let way = request + ahead * transfer.time;
+        let way = request(placed, id) + ahead * transfer.time;
         let consumers = placed.remote_consumers(id);
         let rest = consumers.iter().map(|op| self.rest[op.index()]).fold(0.0, Time::max);
         let first = consumers.iter().min_by_key(|op| self.place[op.index()])?;
@@ -240,12 +243,35 @@ impl Estimate {
         // Also by how late they may start the op comes first, so that no path gets longer.
         let is_early = |op: &&OpId| self.rest[op.index()] - placed.exec_time(**op) >= way + rest;
         let holder = device[..before].iter().rev().find(is_early)?;
-        // What waits lies on its sender for longer.
-        let stays = self.last_use(placed, transfer.source, transfer.tensor) >= self.end[holder.index()];
-        let peaks = [transfer.from, transfer.to].map(|device| self.peaks[device.index()]);
-        if !stays && peaks[0] >= peaks[1] {
-            return None;
-        }
         (self.end[holder.index()] > self.end[transfer.source.index()]).then_some(*holder)
     }
+
+    /// What transfers wait for, by the choice with the lowest peak.
+    fn holders(&self, placed: &PlacedGraph<'_>, ahead: f64) -> Holders {
+        let carries = |id: &TransferId| placed.transfer(*id).tensor.is_some() && placed.transfer(*id).bytes > 0;
+        let holder = |id: TransferId| Some(id).filter(carries).and_then(|id| self.holder(placed, id, ahead));
+        let all: Holders = placed.transfer_ids().map(holder).collect();
+        let nothing: Holders = vec![None; all.len()];
+        let before = self.peaks(placed, &nothing);
+        let chosen = |keep: &dyn Fn(TransferId, OpId) -> bool| -> Holders {
+            placed.transfer_ids().map(|id| all[id.index()].filter(|&holder| keep(id, holder))).collect()
+        };
+        let stays = chosen(&|id, holder| {
+            let transfer = placed.transfer(id);
+            self.last_use(placed, transfer.source, transfer.tensor) >= self.end[holder.index()]
+        });
+        let to_shorter = chosen(&|id, _| {
+            let transfer = placed.transfer(id);
+            stays[id.index()].is_some() || before[transfer.from.index()] < before[transfer.to.index()]
+        });
+        let peak = |holders: &Holders| self.peaks(placed, holders).into_iter().max();
+        // The first of equal ones.
+        [nothing, to_shorter, stays, all].into_iter().min_by_key(peak).unwrap_or_default()
+    }
+}
+
+/// How long the request for a tensor takes, from the device that receives it.
+fn request(placed: &PlacedGraph<'_>, id: TransferId) -> Time {
+    let transfer = placed.transfer(id);
+    placed.instance().cluster().transfer_time(0, transfer.to, transfer.from)
 }

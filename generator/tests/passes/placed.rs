@@ -112,7 +112,7 @@ fn what_a_pass_over_a_placed_graph_cannot_do_is_refused_in_one_line() {
 fn a_receive_waits_for_the_last_op_that_leaves_time_for_it() {
     let ops: &[(&str, &str, f64, u64, &[u32])] = &[
         ("a", "dot", 10.0, 1_000, &[]),
-        ("x", "dot", 1_000.0, 4, &[]),
+        ("x", "dot", 1_000.0, 5_000, &[]),
         ("y", "dot", 1_000.0, 4, &[1]),
         ("c", "dot", 10.0, 4, &[0, 2]),
     ];
@@ -125,6 +125,29 @@ fn a_receive_waits_for_the_last_op_that_leaves_time_for_it() {
     let none = changed(&instance, &placement, &["delay_receives(ahead=10)"]).unwrap();
     assert_eq!(none.lines, ["delay_receives(ahead=10): 0 of 1 transfers are held back"]);
     assert_eq!(none.instance.graph(), instance.graph());
+}
+
+/// What `a` makes, 9000 bytes, would lie beside what `b` makes, 3000, on their own device: 12000 there in place of 9000 here.
+#[test]
+fn nothing_is_held_back_where_the_peak_would_only_move_to_the_sender() {
+    let ops: &[(&str, &str, f64, u64, &[u32])] = &[
+        ("a", "dot", 10.0, 9_000, &[]),
+        ("b", "dot", 1_000.0, 3_000, &[0]),
+        ("x", "dot", 2_000.0, 4, &[]),
+        ("y", "dot", 2_000.0, 4, &[2]),
+        ("c", "dot", 10.0, 4, &[0, 3]),
+    ];
+    let (instance, placement) = on(build(ops), &[0, 0, 1, 1, 1]);
+    let new = changed(&instance, &placement, &["delay_receives"]).unwrap();
+    assert_eq!(new.lines, ["delay_receives: 0 of 1 transfers are held back"]);
+}
+
+#[test]
+fn a_tensor_that_gets_no_shorter_goes_as_it_is() {
+    let (instance, placement) = on(build(&[("a", "dot", 1.0, 1, &[]), ("b", "dot", 1.0, 4, &[0])]), &[0, 1]);
+    let new = changed(&instance, &placement, &["compress(16,least=0,cost=1)"]).unwrap();
+    assert_eq!(new.instance.graph(), instance.graph());
+    assert!(new.lines[0].contains("0 of 1 transfers are shortened, 0 of 1 bytes less"), "{}", new.lines[0]);
 }
 
 /// The tensor that an old op takes in the new graph, through the ops that a pass added.

@@ -107,15 +107,17 @@ impl Prepared {
     pub fn blank_row(&self, request: &CellRequest<'_>) -> Row {
         let assumed = request.assumptions().iter().filter(|assumption| self.broken.contains(assumption));
         let assumed: Vec<&str> = assumed.map(|assumption| assumption.name()).collect();
+        // A bound of the graph that is placed is none of what passes make of it then.
+        let is_bounded = request.graph.passes.after_placement().is_empty();
         Row {
             assumptions_broken: (!assumed.is_empty()).then(|| assumed.join(", ")),
             devices: self.instance.cluster().device_count() as u32,
             ops: self.instance.graph().op_count() as u64,
             edges: self.instance.graph().edge_count() as u64,
             time_unit: self.instance.time_unit().to_owned(),
-            lower_bound: Some(self.reference.bound.value),
-            period_bound: Some(self.reference.period_bound.value),
-            bound: Some(self.reference.bound.name.to_owned()),
+            lower_bound: is_bounded.then_some(self.reference.bound.value),
+            period_bound: is_bounded.then_some(self.reference.period_bound.value),
+            bound: is_bounded.then(|| self.reference.bound.name.to_owned()),
             ..request.blank_row()
         }
     }

@@ -165,7 +165,8 @@ pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
     let suite: Suite = read_suite(run)?.1?;
     let mut graphs: Vec<(String, DataflowGraph)> = Vec::new();
     for entry in &suite.graphs {
-        let (_, graph) = entry.load(suite.seed)?;
+        let (_, passed) = entry.passed_before_placement(suite.seed)?;
+        let graph = passed.graph;
         // The same structure with other costs has the same groups.
         if graph.colocation().group_count() > 0
             && graphs.iter().all(|(_, known)| known.colocation() != graph.colocation())

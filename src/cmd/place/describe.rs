@@ -21,7 +21,15 @@ pub(super) fn describe(
     let (metrics, unit) = (&evaluation.metrics, row.time_unit.as_str());
     let placed_in = evaluation.placed_in.as_secs_f64();
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-    let bound = time_text(row.lower_bound.unwrap_or_default(), unit);
+    let gap = match row.lower_bound {
+        Some(bound) => format!(
+            "{} to the lower bound {} ({})",
+            number(row.gap),
+            time_text(bound, unit),
+            row.bound.as_deref().unwrap_or_default()
+        ),
+        None => "- (no bound is known of what the passes made)".to_owned(),
+    };
     let (peak, rule) = (bytes_text(metrics.peak_memory_bytes as f64), row.memory.as_deref().unwrap_or_default());
     let in_flight = metrics.in_flight.as_ref().map(|memory| {
         format!(
@@ -41,10 +49,7 @@ pub(super) fn describe(
         ("scheduled by", format!("{scheduler} under {}", row.network)),
         ("makespan", time_text(metrics.makespan, unit)),
         ("SLR", number(row.slr)),
-        (
-            "gap",
-            format!("{} to the lower bound {bound} ({})", number(row.gap), row.bound.as_deref().unwrap_or_default()),
-        ),
+        ("gap", gap),
         ("period", period(row)),
         ("objective", objective(row, minimised)),
         ("speedup", format!("{} over single_device", number(row.speedup))),
@@ -82,15 +87,17 @@ fn without(executed: &Executed, unit: &str) -> String {
 /// The time between samples that follow each other, and by how much no placement could be faster.
 fn period(row: &Row) -> String {
     let Some(period) = row.period else { return "- (it is known of simulated runs)".to_owned() };
-    let bound = row.period_bound.unwrap_or_default();
-    let [text, least] = [period, bound].map(|time| time_text(time, &row.time_unit));
-    let ratio = if bound > 0.0 { format!("{:.3}", period / bound) } else { "-".to_owned() };
+    let text = time_text(period, &row.time_unit);
+    let above = row.period_bound.map(|bound| {
+        let ratio = if bound > 0.0 { format!("{:.3}", period / bound) } else { "-".to_owned() };
+        format!("; {ratio} times the lower bound {}", time_text(bound, &row.time_unit))
+    });
     let samples = match period > 0.0 && row.time_unit == "seconds" {
         true => format!(" ({} samples a second)", significant(1.0 / period)),
         false => String::new(),
     };
     let due = row.bottleneck.as_ref().map(|part| format!(", due to {part}")).unwrap_or_default();
-    format!("{text} from sample to sample{samples}{due}; {ratio} times the lower bound {least}")
+    format!("{text} from sample to sample{samples}{due}{}", above.unwrap_or_default())
 }
 
 /// What was to be minimised, and whether the placer heeds it.
