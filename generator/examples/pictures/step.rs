@@ -54,8 +54,10 @@ pub(crate) fn placed() -> Result<(Instance, Placement), Box<dyn Error>> {
     let mut chains = Vec::new();
     for (device, name) in ["device 1", "device 2"].into_iter().enumerate() {
         let mut chain: Vec<OpId> = Vec::new();
-        for _ in 0..6 {
-            let op = builder.add_op(OpSpec { op_type: Some(name), ..OpSpec::cost(100.0) }, &[1_000]);
+        for place in 0..6 {
+            // What the first ops make is large, so that there is no room for what is needed later.
+            let bytes = if place < 2 && device == 1 { 4_000 } else { 1_000 };
+            let op = builder.add_op(OpSpec { op_type: Some(name), ..OpSpec::cost(100.0) }, &[bytes]);
             chain.last().map_or(Ok(()), |&before| builder.add_edge(before, 0, op))?;
             chain.push(op);
             devices.push(DeviceId::new(device));
