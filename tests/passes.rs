@@ -67,6 +67,11 @@ fn a_suite_makes_a_graph_of_each_list_of_passes_and_is_filtered_by_them() {
     let filtered = placebench(folder.path(), &["table", "run", "--where", "passes=prune"]);
     let filtered = text(&filtered.stdout);
     assert!(filtered.contains("convnet+prune") && !filtered.contains("coarsen"), "{filtered}");
+    let without = placebench(folder.path(), &["table", "run", "--where", "passes=none"]);
+    let without = text(&without.stdout);
+    assert!(without.contains("| convnet (") && !without.contains('+'), "{without}");
+    let nowhere = placebench(folder.path(), &["table", "run", "--where", "passes=nosuch"]);
+    assert_one_line_error(&nowhere, "no row has passes 'nosuch': use one of microbatch(m=2), ");
     // The run's own suite makes the same graphs again.
     let again = document(folder.path(), &["place", "convnet+prune", "--run", "run", "--json"]);
     assert_eq!(again["row"]["passes"], "prune");
@@ -104,6 +109,26 @@ fn convert_passes_files_and_names_and_says_what_was_done() {
     assert!(second.status.success(), "{}", text(&second.stderr));
     let sizes = |name: &str| document(folder.path(), &["inspect", name, "--json"])["properties"]["ops"].clone();
     assert_eq!(sizes("a"), sizes("b"));
+    // What was converted keeps its passes, and those of the name come behind them.
+    let row = document(folder.path(), &["place", "a+compress", "--json"])["row"].clone();
+    assert_eq!((&row["graph"], &row["passes"]), (&"a+compress".into(), &"recompute+compress".into()));
+}
+
+#[test]
+fn place_tells_what_each_pass_did_and_what_the_placement_is_worth_without_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["place", "convnet", "--pass", "cse", "--pass", "compress", "-n", "one_port", "--json"];
+    let passed = document(folder.path(), &args)["passed"].clone();
+    let lines: Vec<&str> = passed["lines"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("cse: ") && lines[1].starts_with("compress: "), "{lines:?}");
+    let plain = document(folder.path(), &["place", "convnet+cse", "-n", "one_port", "--json"]);
+    assert_eq!(passed["without"]["passes"], "compress");
+    for metric in ["makespan", "traffic_bytes", "peak_memory_bytes"] {
+        assert_eq!(passed["without"][metric], plain["row"][metric], "{metric}");
+    }
+    assert_eq!(plain["passed"]["without"], Value::Null);
+    let told = text(&placebench(folder.path(), &args[..args.len() - 1]).stdout);
+    assert!(told.contains("\nwithout         compress: makespan "), "{told}");
 }
 
 /// A graph's file may have a '+' in its name, and a name is the same however its numbers are written.
@@ -132,5 +157,22 @@ fn what_is_no_pass_or_no_graph_for_it_is_one_line() {
     let streamed = ["generate", "gnm(vertices=100,edges=200)", "--stream", "--pass", "prune", "--out", "g.edges"];
     error(&streamed, "--pass changes a graph that is made whole");
     error(&["place", "convnet+"], "unknown pass ''");
+    let late = "'cse': changes the graph before it is placed: give it before 'compress', which changes what is placed";
+    error(&["place", "convnet+compress", "--pass", "cse"], late);
+    error(&["convert", "convnet", "out", "--pass", "compress"], "pass 'compress' changes a graph that is placed");
+    // A suite says so before anything runs.
+    let suite = |passes: &str, own: &str, expected: &str| {
+        let text = format!(
+            "name = \"s\"\nplacers = [\"heft\"]\npasses = {passes}\n[[graph]]\ncatalogue = \"convnet\"\npasses = {own}\n\
+             [[cluster]]\npreset = \"gtx1080x4\"\n"
+        );
+        std::fs::write(folder.path().join("s.toml"), text).unwrap();
+        error(&["run", "s.toml"], expected);
+    };
+    suite("[[\"compress\", \"cse\"]]", "[]", &format!("s.toml:3: {late}"));
+    suite("[\"cse\"]", "[\"compress\"]", &format!("s.toml: graph 'convnet': {late}"));
+    suite("[\"compress\"]", "[\"compress\"]", "'compress': changes what is placed, and is given twice: give it once");
+    suite("\"compress\"", "[]", "s.toml:3: give a list of passes, as in [\"prune\"], or a list of such lists");
+    suite("[[], []]", "[]", "s.toml:3: list 2 of passes is there already: leave it out");
     error(&["place", "gpt2", "--pass", "replicate(4096)"], "pass 'replicate': a graph of about ");
 }

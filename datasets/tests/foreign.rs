@@ -330,6 +330,8 @@ fn what_is_wrong_is_named_with_its_place() {
             node_link("{\"id\": 0, \"kinds\": \"NPU\"}", ""),
             "g.nx.json: node '0': kinds is 'NPU': write ALL, or some of CPU, GPU, TPU joined by '|'",
         ),
+        ("g.nx.json", node_link("{\"id\": [0]}", ""), "g.nx.json: node 0: has no 'id': add it, a text or a number"),
+        ("g.nx.json", node_link("{\"id\": 0, \"ops\": [1]}", ""), "g.nx.json: node '0': ops is '[1]': write a number"),
         (
             "g.nx.json",
             node_link("{\"id\": 0, \"ops\": -1}", ""),

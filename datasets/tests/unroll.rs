@@ -68,10 +68,7 @@ fn a_loop_of_tensorflow_becomes_a_chain_of_iterations() {
     assert_eq!(report.unrolled, Some(Unrolling { loops: 1, times: 3, ops: 14, copies: 42 }));
     assert_eq!((graph.op_count(), report.nodes, report.dropped_edges), (9 + 42, 23, 2));
     assert!(
-        report.to_string().ends_with(
-            "2 edges dropped, 3 sizes unknown, 51 costs unknown, 0 for the CPU alone, 1 loop \
-        unrolled 3 times: its 14 ops became 42"
-        ),
+        report.to_string().starts_with("23 nodes (14 in a loop, which became 42 ops in 3 iterations), "),
         "{report}"
     );
     for (name, expected) in [
@@ -101,7 +98,7 @@ fn a_loop_in_a_loop_is_unrolled_in_each_copy_of_the_outer_one() {
     // In the outer loop alone: 14 of its own, and 4 Enter and 2 Exit of the inner one. In both: 15.
     let expected = Unrolling { loops: 2, times: 3, ops: 34, copies: 19 * 3 + 15 * 9 };
     assert_eq!(report.unrolled, Some(expected));
-    assert!(report.to_string().ends_with("2 loops unrolled 3 times: their 34 ops became 192"));
+    assert!(report.to_string().contains("(34 in 2 loops, which became 192 ops, with 3 iterations of each loop)"));
     let inner = |op: &str, run: &str| format!("outer/inner/{op}{run}");
     for (name, expected) in [
         // The first iteration of the second round takes what enters.
@@ -154,7 +151,7 @@ fn one_iteration_is_what_opening_leaves() {
 #[test]
 fn a_file_without_loops_is_as_it_was() {
     let ((graph, mut report), expected) = (read("model.pbtxt", times(8)), read("model.pbtxt", LoopPolicy::Reject));
-    assert!(report.to_string().ends_with(", no loop to unroll"), "{report}");
+    assert!(report.to_string().contains("58 nodes (no loop to unroll), "), "{report}");
     report.unrolled = None;
     assert_eq!((graph, report), expected);
 }
@@ -269,7 +266,9 @@ fn too_many_iterations_are_refused_before_they_are_made() {
 
 #[test]
 fn a_policy_that_does_not_exist_is_refused_with_those_that_do() {
-    assert_eq!("unroll(8)".parse(), Ok(times(8)));
+    for text in ["unroll(8)", " unroll( 8 ) "] {
+        assert_eq!(text.parse(), Ok(times(8)), "{text}");
+    }
     for wrong in
         ["unroll(0)", "unroll(x)", "unrol(3)", "unroll", "unroll()", "unroll(3", "unroll(-1)", "unroll(4294967296)"]
     {

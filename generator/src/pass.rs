@@ -145,16 +145,6 @@ pub enum PassError {
         /// The pass.
         pass: &'static str,
     },
-    /// A pass over the graph comes too late.
-    #[error(
-        "pass '{pass}' changes the graph before it is placed: give it before '{placed}', which changes what is placed"
-    )]
-    Order {
-        /// The pass.
-        pass: String,
-        /// The pass before it.
-        placed: String,
-    },
     /// The new graph does not fit its cluster.
     #[error("pass '{pass}': {source}")]
     Instance {
@@ -266,15 +256,33 @@ impl Passes {
     /// The passes of the texts, in their order.
     ///
     /// # Errors
-    /// If there is no such pass or parameter, or a value is not what its parameter takes.
+    /// If there is no such pass or parameter, or a value is not what its parameter takes. If a pass over the graph comes behind one
+    /// over the placed graph, or one of these comes twice.
     pub fn new<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Self, SpecError> {
-        Ok(Self { steps: texts.into_iter().map(|text| step(text.as_ref())).collect::<Result<_, _>>()? })
+        Self::ordered(texts.into_iter().map(|text| step(text.as_ref())).collect::<Result<_, _>>()?)
     }
 
     /// These passes, then others.
-    #[must_use]
-    pub fn then(&self, others: &Self) -> Self {
-        Self { steps: self.steps.iter().chain(&others.steps).cloned().collect() }
+    ///
+    /// # Errors
+    /// If they do not follow each other, as in [`Passes::new`].
+    pub fn then(&self, others: &Self) -> Result<Self, SpecError> {
+        Self::ordered(self.steps.iter().chain(&others.steps).cloned().collect())
+    }
+
+    /// The steps, if those over the placed graph come last, each of them once.
+    fn ordered(steps: Vec<Spec>) -> Result<Self, SpecError> {
+        let refused = |step: &Spec, reason: String| Err(SpecError::Together { owner: step.name.clone(), reason });
+        let first = steps.iter().position(is_after_placement).unwrap_or(steps.len());
+        let placed = &steps[first..];
+        if let Some(late) = placed.iter().find(|step| !is_after_placement(step)) {
+            let what = "changes the graph before it is placed: give it before";
+            return refused(late, format!("{what} '{}', which changes what is placed", placed[0].name));
+        }
+        match (0..placed.len()).find(|&at| placed[..at].iter().any(|other| other.name == placed[at].name)) {
+            None => Ok(Self { steps }),
+            Some(at) => refused(&placed[at], "changes what is placed, and is given twice: give it once".to_owned()),
+        }
     }
 
     /// The passes over the graph, which come before its placement.
@@ -287,18 +295,6 @@ impl Passes {
     #[must_use]
     pub fn after_placement(&self) -> Self {
         Self { steps: self.steps.iter().filter(|step| is_after_placement(step)).cloned().collect() }
-    }
-
-    /// Checks that no pass over the graph comes behind one over the placed graph.
-    ///
-    /// # Errors
-    /// The first that does.
-    pub fn check_order(&self) -> Result<(), PassError> {
-        let first = self.steps.iter().position(is_after_placement).unwrap_or(self.steps.len());
-        match self.steps[first..].iter().find(|step| !is_after_placement(step)) {
-            None => Ok(()),
-            Some(late) => Err(PassError::Order { pass: late.name.clone(), placed: self.steps[first].name.clone() }),
-        }
     }
 
     /// Whether there is none.
@@ -330,7 +326,6 @@ impl Passes {
     /// # Errors
     /// That of the first pass that refuses its graph, as one over a placed graph does.
     pub fn apply(&self, graph: DataflowGraph) -> Result<Chained, PassError> {
-        self.check_order()?;
         // Before work is done that would be lost.
         let after = self
             .steps
@@ -357,9 +352,8 @@ impl Passes {
     /// The placement has to fit the instance ([`Placement::check`]).
     ///
     /// # Errors
-    /// That of the first pass that refuses its graph; an order in which a pass over the graph comes after one over the placed graph.
+    /// That of the first pass that refuses its graph.
     pub fn apply_placed(&self, instance: &Instance, placement: &Placement) -> Result<ChangedPlacement, PassError> {
-        self.check_order()?;
         let (instance, placement) = (instance.clone(), placement.clone());
         let mut changed = ChangedPlacement { instance, placement, lines: Vec::new() };
         for step in &self.steps {
@@ -407,23 +401,39 @@ fn step(text: &str) -> Result<Spec, SpecError> {
     let name = text.split_once('(').map_or(text, |(name, _)| name).trim();
     let entry = find(PASSES.iter(), name)?;
     let declared = entry.params();
+    let given = text.split_once('(').map(|(_, list)| list.trim_end().trim_end_matches(')').trim());
+    if declared.is_empty() && given.is_some_and(|given| !given.is_empty()) {
+        let reason = "takes no parameters: leave them out".to_owned();
+        return Err(SpecError::Together { owner: name.to_owned(), reason });
+    }
     let named = declared.first().and_then(|first| {
         let (name, list) = text.split_once('(')?;
         let value = list.split([',', ')']).next()?;
         let is_bare = !value.trim().is_empty() && !value.contains('=');
         is_bare.then(|| format!("{name}({}={list}", first.name))
     });
-    let spec: Spec = named.as_deref().unwrap_or(text).parse()?;
+    let parsed = named.as_deref().unwrap_or(text).parse();
+    let spec: Spec = parsed.map_err(|error| match error {
+        // The text as it was given.
+        SpecError::Syntax { .. } => SpecError::Syntax { text: text.trim().to_owned() },
+        error => error,
+    })?;
     spec.check_names(&declared)?;
     // The values are checked by reading them.
     (entry.read)(&mut Params::of(&spec)).map(drop)?;
     let printed = |value: String| match (value.parse::<u64>(), value.parse::<f64>()) {
         (Ok(number), _) => number.to_string(),
-        (_, Ok(number)) if number.is_finite() => number.to_string(),
+        (_, Ok(number)) if number.is_finite() => match number.to_string() {
+            plain if plain.len() <= LONGEST_NUMBER => plain,
+            _ => format!("{number:e}"),
+        },
         _ => value,
     };
     Ok(Spec { params: spec.params.into_iter().map(|(name, value)| (name, printed(value))).collect(), ..spec })
 }
+
+/// Characters of a number up to which it is printed without an exponent.
+const LONGEST_NUMBER: usize = 20;
 
 impl fmt::Display for Passes {
     /// `prune+microbatch(m=8)`; nothing without passes.
@@ -470,6 +480,9 @@ mod tests {
         assert_eq!(Passes::new(["microbatch(+04)"]).unwrap(), Passes::new(["microbatch(4)"]).unwrap());
         assert_eq!("prune(a+b)+fuse".parse::<Passes>().unwrap().to_string(), "prune(fetch=a+b)+fuse");
         assert!(["prune+", "+prune", "prune++fuse"].iter().all(|text| text.parse::<Passes>().is_err()));
+        let small = Passes::new(["compress(cost=1e-300)"]).unwrap();
+        assert_eq!(small.to_string(), "compress(cost=1e-300)");
+        assert_eq!(small.to_string().parse::<Passes>().unwrap(), small);
     }
 
     #[test]
@@ -479,6 +492,25 @@ mod tests {
         assert!(refused("microbatch(n=8)").contains("has no parameter 'n'"), "{}", refused("microbatch(n=8)"));
         assert!(refused("microbatch(0)").contains("'m' is '0'"), "{}", refused("microbatch(0)"));
         assert!(refused("microbatch(8").contains("is no name with parameters"), "{}", refused("microbatch(8"));
+        assert!(refused("compress(16,32)").contains("'compress(16,32)' is no name"), "{}", refused("compress(16,32)"));
+        assert_eq!(refused("cse(1)"), "'cse': takes no parameters: leave them out");
+        assert_eq!(Passes::new(["cse()"]).unwrap(), Passes::new(["cse"]).unwrap());
+    }
+
+    #[test]
+    fn passes_over_a_placed_graph_come_last_and_once() {
+        let refused = |texts: &[&str]| Passes::new(texts).unwrap_err().to_string();
+        let late =
+            "'cse': changes the graph before it is placed: give it before 'compress', which changes what is placed";
+        assert_eq!(refused(&["compress", "delay_receives", "cse"]), late);
+        let first = Passes::new(["prune", "compress"]).unwrap();
+        assert_eq!(first.then(&Passes::new(["cse"]).unwrap()).unwrap_err().to_string(), late);
+        let twice = "'compress': changes what is placed, and is given twice: give it once";
+        assert_eq!(refused(&["compress(16)", "delay_receives", "compress(8)"]), twice);
+        assert_eq!(
+            first.then(&Passes::new(["delay_receives"]).unwrap()).unwrap().to_string(),
+            "prune+compress+delay_receives"
+        );
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use placebench_algorithms::{Decision, Plan};
-use placebench_datasets::{Instance, OpId, Placement};
+use placebench_datasets::{Instance, OpId, Placement, Time};
 use placebench_generator::{ChangedPlacement, PassError, Passes};
+use serde::Serialize;
 
 use crate::metrics::Metrics;
 
@@ -17,6 +18,8 @@ pub struct Executed {
     pub instance: Instance,
     /// The device of each op, and the plan with the new ops in it.
     pub(crate) decision: Decision,
+    /// The passes.
+    pub passes: Passes,
     /// One line a pass.
     pub lines: Vec<String>,
     /// What the placement is worth without the passes, if it runs without them.
@@ -33,12 +36,52 @@ impl Executed {
             passes.apply_placed(instance, &given.placement)?;
         let plan = given.plan.as_ref().map(|plan| with_new_ops(plan, instance, &changed, &placement));
         let decision = Decision { placement, plan, ..given.clone() };
-        Ok(Arc::new(Self { instance: changed, decision, lines, before: None }))
+        Ok(Arc::new(Self { instance: changed, decision, passes: passes.clone(), lines, before: None }))
     }
 
     /// The device of each op.
     pub fn placement(&self) -> &Placement {
         &self.decision.placement
+    }
+}
+
+/// What passes did, and what the placement is worth without those over the placed graph, for a person or a program.
+#[derive(Serialize)]
+pub struct PassReport<'a> {
+    /// A line for each pass.
+    pub lines: Vec<&'a str>,
+    /// None if there are no passes over the placed graph, or if the placement does not run without them.
+    pub without: Option<WithoutPasses>,
+}
+
+/// What a placement is worth without passes that changed what was placed.
+#[derive(Serialize)]
+pub struct WithoutPasses {
+    /// The passes.
+    pub passes: String,
+    /// In the time unit of the run.
+    pub makespan: Time,
+    /// Bytes sent from device to device.
+    pub traffic_bytes: u64,
+    /// The highest peak of a device.
+    pub peak_memory_bytes: u64,
+}
+
+impl<'a> PassReport<'a> {
+    /// Of the lines of passes over the graph, and of what was executed if passes changed what was placed. None without passes.
+    pub fn of(notes: &'a [String], executed: Option<&'a Executed>) -> Option<Self> {
+        let placed = executed.iter().flat_map(|executed| &executed.lines);
+        let lines: Vec<&str> = notes.iter().chain(placed).map(String::as_str).collect();
+        let without = |executed: &Executed| {
+            let before = executed.before.as_ref()?;
+            Some(WithoutPasses {
+                passes: executed.passes.to_string(),
+                makespan: before.makespan,
+                traffic_bytes: before.traffic_bytes,
+                peak_memory_bytes: before.peak_memory_bytes,
+            })
+        };
+        (!lines.is_empty()).then(|| Self { lines, without: executed.and_then(without) })
     }
 }
 

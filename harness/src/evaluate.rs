@@ -230,7 +230,9 @@ pub enum EvaluationError {
     #[error(transparent)]
     Pass(#[from] PassError),
     /// There are passes over the placed graph, and nothing is placed before the run, or the run is not simulated.
-    #[error("{passes} changes a graph between placement and a simulation: leave it out, or {remedy}")]
+    #[error(
+        "passes over the placed graph ({passes}) need a placement before the run and a simulation: leave them out, or {remedy}"
+    )]
     NoPass {
         /// The passes.
         passes: String,
@@ -259,6 +261,19 @@ pub enum EvaluationError {
         bytes: u64,
         /// The device's memory in bytes.
         memory_bytes: u64,
+    },
+    /// What passes made of the placement needs more memory than there is.
+    #[error("{error}; {passes} changed what was placed: {}", match *.fits_without {
+        true => "without, the placement fits",
+        false => "without, it does not fit either",
+    })]
+    Changed {
+        /// What does not fit.
+        error: Box<Self>,
+        /// The passes.
+        passes: String,
+        /// Whether the placement as it was fits.
+        fits_without: bool,
     },
     /// The timeline breaks a rule.
     #[error(transparent)]
@@ -293,7 +308,7 @@ impl EvaluationError {
             Self::Place { error, .. } | Self::Execution(ExecutionError::Place(error)) => status_of(error),
             Self::NotPlaced { .. }
             | Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Interrupted { .. }) => Status::TimedOut,
-            Self::OutOfMemory { .. } => Status::Infeasible,
+            Self::OutOfMemory { .. } | Self::Changed { .. } => Status::Infeasible,
             Self::Execution(_) | Self::NoScheduler | Self::Pass(_) | Self::NoPass { .. } => Status::Error,
             Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,
         }
@@ -451,7 +466,15 @@ impl Evaluator<'_> {
                 let before = before.map(|evaluation| Box::new(evaluation.metrics));
                 Arc::new(Executed { before, ..Executed::clone(executed) })
             });
-            let evaluation = self.measure(&graph, timeline, decision.clone(), executor)?;
+            let evaluation =
+                self.measure(&graph, timeline, decision.clone(), executor).map_err(|error| match &executed {
+                    Some(executed) if error.status() == Status::Infeasible => EvaluationError::Changed {
+                        error: Box::new(error),
+                        passes: executed.passes.to_string(),
+                        fits_without: executed.before.is_some(),
+                    },
+                    _ => error,
+                })?;
             let gap = evaluation.gap.filter(|_| executed.is_none());
             Ok(Evaluation { placed_in: took, executed_in: Some(executed_in), executed, gap, ..evaluation })
         };
@@ -480,7 +503,15 @@ impl Evaluator<'_> {
             Placed::Changed { given, executed, .. } => Some((&**given, executed)),
             _ => None,
         };
-        run.placement.check(instance)?;
+        run.placement.check(instance).map_err(|error| match changed {
+            // What was placed fits: that was checked before passes changed it.
+            Some((_, executed)) => EvaluationError::Changed {
+                error: Box::new(error.into()),
+                passes: executed.passes.to_string(),
+                fits_without: true,
+            },
+            None => error.into(),
+        })?;
         scheduler.ok_or(EvaluationError::NoScheduler)?;
         let graph = PlacedGraph::new(instance, &run.placement);
         let drawn = drawn.map(|(drawn, found)| (drawn, PlacedGraph::new(drawn.instance(), &found.placement), found));

@@ -36,6 +36,7 @@ const HEFT: How<'_> = How {
 
 fn answer(problem: Problem, passes: &[&str], how: How<'_>) -> Answer {
     let passes = Passes::new(passes).unwrap();
+    let problem = Problem { passes: passes.clone(), ..problem };
     let graph = GraphEntry { name: Some("g".to_owned()), passes, ..GraphEntry::default() };
     let placer = registry::placer(&how.placer.parse().unwrap()).unwrap();
     let chosen = choose_scheduler(how.placer, &*placer, how.scheduler).unwrap();
@@ -172,6 +173,35 @@ fn shortened_tensors_save_time_where_transfers_share_a_port() {
     }
 }
 
+/// What compress adds must fit, too: the message says which step is at fault.
+#[test]
+fn a_pass_that_needs_more_memory_than_there_is_is_named() {
+    for (rule, fault) in [(MemoryRule::Peak, "the memory rule peak refuses the run"), (MemoryRule::Static, "memory")] {
+        let run = |passes: &[&str], bytes: u64| {
+            let device = |kind| Device { name: format!("{kind:?}"), kind, memory_bytes: Some(bytes), speed: 1.0 };
+            let devices = vec![device(Kind::Gpu), device(Kind::Cpu)];
+            let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+            let mut builder = GraphBuilder::default();
+            let op = |kind| OpSpec { kinds: KindSet::only(kind), ..OpSpec::cost(1.0) };
+            let a = builder.add_op(op(Kind::Gpu), &[1000]);
+            let b = builder.add_op(op(Kind::Cpu), &[]);
+            builder.add_edge(a, 0, b).unwrap();
+            let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, rule).unwrap();
+            let problem = Problem { instance, kinds: Kinds::AsGiven, passes: Passes::default(), notes: Vec::new() };
+            answer(problem, passes, HEFT).row
+        };
+        let passes = ["compress(least=1,cost=1)"];
+        // The least memory with which it runs.
+        let roomy = (1000..9000).find(|&bytes| run(&passes, bytes).is_ok()).unwrap();
+        let row = run(&passes, roomy - 1);
+        assert!(run(&[], roomy - 1).is_ok(), "{rule:?}, {roomy}");
+        assert_eq!(row.status, "infeasible", "{rule:?}: {:?}", row.error);
+        let text = row.error.unwrap();
+        let end = "; compress(least=1,cost=1) changed what was placed: without, the placement fits";
+        assert!(text.contains(fault) && text.ends_with(end), "{text}");
+    }
+}
+
 #[test]
 fn passes_over_a_placed_graph_need_a_placement_before_the_run() {
     let problem = named("convnet", "gtx1080x4", MemoryRule::Unlimited);
@@ -181,8 +211,8 @@ fn passes_over_a_placed_graph_need_a_placement_before_the_run() {
     assert_eq!(
         answer.row.error.as_deref(),
         Some(
-            "compress+delay_receives changes a graph between placement and a simulation: leave it out, or take a placer that \
-             decides before the run"
+            "passes over the placed graph (compress+delay_receives) need a placement before the run and a simulation: leave them \
+             out, or take a placer that decides before the run"
         )
     );
 }

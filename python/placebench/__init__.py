@@ -134,17 +134,18 @@ def place(
     memory: str = "peak",
     devices: int | None = None,
     time_limit: float | None = None,
+    passes: Iterable[str] = (),
 ) -> Evaluation:
     """Places a graph on a cluster, simulates the placement, checks the simulation and measures it.
 
     ``placer`` is a name, with parameters as in 'scoring(alpha=2)', or a function of an instance and a seed, as
     ``placebench.placer`` describes. The other words are those of ``placebench place``; ``time_limit`` is in seconds
-    of processor time.
+    of processor time. ``passes`` change the graph, as in ``["cse", "compress"]``: ``Evaluation.passed`` tells what they did.
 
     Raises ``Infeasible`` if there is no feasible placement, ``TimedOut`` after the time limit, ``Error`` otherwise.
     """
     return _placebench.place(
-        graph, cluster, placer, scheduler, network, objective, seed, kinds, memory, devices, time_limit
+        graph, cluster, placer, scheduler, network, objective, seed, kinds, memory, devices, time_limit, list(passes)
     )
 
 
@@ -160,10 +161,11 @@ def simulate(
     memory: str = "peak",
     devices: int | None = None,
     time_limit: float | None = None,
+    passes: Iterable[str] = (),
 ) -> Evaluation:
     """Simulates a placement of one's own: a device, by number or name, for each op. Otherwise as ``place``."""
     return _placebench.simulate(
-        graph, cluster, placement, scheduler, network, seed, kinds, memory, devices, time_limit
+        graph, cluster, placement, scheduler, network, seed, kinds, memory, devices, time_limit, list(passes)
     )
 
 

@@ -61,7 +61,7 @@ class Graph:
         names: Sequence[str] | None = None,
         types: Sequence[str] | None = None,
         layers: Sequence[str] | None = None,
-        attributes: Sequence[str] | None = None,
+        attributes: Sequence[str | None] | None = None,
         colocated: Sequence[tuple[int, int]] | None = None,
         name: str = "graph",
     ) -> Graph:
@@ -226,6 +226,8 @@ class Evaluation:
     @property
     def row(self) -> dict[str, Any]: ...
     @property
+    def passed(self) -> dict[str, Any] | None: ...
+    @property
     def instance(self) -> Instance: ...
     @property
     def placement(self) -> NDArray[np.uint32]: ...
@@ -305,6 +307,7 @@ def place(
     memory: str,
     devices: int | None,
     time_limit: float | None,
+    passes: list[str],
 ) -> Evaluation: ...
 def simulate(
     graph: Graph | _Path,
@@ -317,6 +320,7 @@ def simulate(
     memory: str,
     devices: int | None,
     time_limit: float | None,
+    passes: list[str],
 ) -> Evaluation: ...
 def partition(
     graph: object,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use placebench::datasets::{self, PlacedGraph};
+use placebench::harness::changed::PassReport;
 use placebench::harness::evaluate;
 use placebench::harness::results::Row;
 use placebench::harness::timeline::Timeline;
@@ -45,6 +46,16 @@ impl Evaluation {
     fn row<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = serde_json::to_string(&self.row).map_err(fault)?;
         py.import("json")?.call_method1("loads", (text,))
+    }
+
+    /// What passes did, and what the placement is worth without those over the placed graph, as `placebench place --json` has it
+    /// under the key `passed`; None without passes.
+    #[getter]
+    fn passed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let notes = &self.instance.get().problem.notes;
+        let Some(report) = PassReport::of(notes, self.found.executed.as_deref()) else { return Ok(None) };
+        let text = serde_json::to_string(&report).map_err(fault)?;
+        py.import("json")?.call_method1("loads", (text,)).map(Some)
     }
 
     /// The graph on its cluster.

@@ -126,7 +126,7 @@ impl Graph {
         names: Option<Vec<String>>,
         types: Option<Vec<String>>,
         layers: Option<Vec<String>>,
-        attributes: Option<Vec<String>>,
+        attributes: Option<Vec<Option<String>>>,
         colocated: Option<Vec<(u32, u32)>>,
         name: &str,
     ) -> PyResult<Self> {
@@ -154,11 +154,10 @@ impl Graph {
                 "give output_bytes (each op has one output) or edge_bytes (each edge has its own), not both",
             ));
         }
-        let texts =
-            [("kinds", &kinds), ("names", &names), ("types", &types), ("layers", &layers), ("attributes", &attributes)];
-        for (name, column) in texts {
+        for (name, column) in [("kinds", &kinds), ("names", &names), ("types", &types), ("layers", &layers)] {
             same_length(name, column.as_ref().map_or(ops, Vec::len), ops, "op")?;
         }
+        same_length("attributes", attributes.as_ref().map_or(ops, Vec::len), ops, "op")?;
         let source_of = edge_ends("sources", &sources, ops, py)?;
         // The port of each edge: 0, or its rank among the edges of its source.
         let mut ports = vec![0; source_of.len()];
@@ -174,7 +173,9 @@ impl Graph {
         for (op, &cost) in costs.iter().enumerate() {
             let text = |column: &'_ Option<Vec<String>>| column.as_ref().map(|column| column[op].clone());
             let (kinds, name, op_type, layer) = (text(&kinds), text(&names), text(&types), text(&layers));
-            let attributes = text(&attributes);
+            // An empty text says nothing, as in the columns of files.
+            let attributes =
+                attributes.as_ref().and_then(|column| column[op].as_deref()).filter(|text| !text.is_empty());
             let kinds = kinds.map_or(Ok(KindSet::ALL), |kinds| kinds.parse());
             let spec = OpSpec {
                 ops: cost,
@@ -185,7 +186,7 @@ impl Graph {
                 name: name.as_deref(),
                 op_type: op_type.as_deref(),
                 layer: layer.as_deref(),
-                attributes: attributes.as_deref(),
+                attributes,
             };
             match (&output_bytes, outputs.get(op)) {
                 (Some(bytes), _) => builder.add_op(spec, &bytes[op..=op]),

@@ -6,7 +6,7 @@ use placebench::algorithms::StopToken;
 use placebench::datasets::format::GraphHeader;
 use placebench::datasets::{self, MemoryRule};
 use placebench::generator::Passes;
-use placebench::harness::problem::{Kinds, Problem, ProblemError};
+use placebench::harness::problem::{Kinds, Problem, ProblemError, passed_header};
 use pyo3::prelude::*;
 
 use crate::array::Array;
@@ -24,12 +24,14 @@ pub(crate) struct Instance {
 }
 
 /// How a graph is put on a cluster.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct InstanceOptions {
     pub(crate) devices: Option<usize>,
     pub(crate) kinds: Option<Kinds>,
     pub(crate) memory: MemoryRule,
     pub(crate) seed: u64,
+    /// Passes behind those of the graph.
+    pub(crate) passes: Passes,
 }
 
 impl InstanceOptions {
@@ -39,7 +41,15 @@ impl InstanceOptions {
     /// If a word is unknown.
     pub(crate) fn of(devices: Option<usize>, kinds: Option<&str>, memory: &str, seed: u64) -> PyResult<Self> {
         let kinds = kinds.map(str::parse).transpose().map_err(fault)?;
-        Ok(Self { devices, kinds, memory: memory.parse().map_err(fault)?, seed })
+        Ok(Self { devices, kinds, memory: memory.parse().map_err(fault)?, seed, passes: Passes::default() })
+    }
+
+    /// With passes as Python gives them.
+    ///
+    /// # Errors
+    /// If there is no such pass, or they do not follow each other.
+    pub(crate) fn with_passes(self, passes: Vec<String>) -> PyResult<Self> {
+        Ok(Self { passes: Passes::new(passes).map_err(fault)?, ..self })
     }
 }
 
@@ -55,9 +65,10 @@ impl Instance {
         options: InstanceOptions,
     ) -> PyResult<Self> {
         let (graph, cluster) = (GraphSource::of(graph)?, ClusterSource::of(cluster)?);
-        let labels = (graph.label(), cluster.label());
-        let problem = wait(py, &StopToken::default(), |_| Ok(()), move || problem(graph, &cluster, options))?;
-        Ok(Self { problem: problem.map_err(fault)?, graph: labels.0, cluster: labels.1 })
+        let label = cluster.label();
+        let made = wait(py, &StopToken::default(), |_| Ok(()), move || problem(graph, &cluster, options))?;
+        let (problem, graph) = made.map_err(fault)?;
+        Ok(Self { problem, graph, cluster: label })
     }
 
     /// What a placer of a suite gets.
@@ -69,22 +80,40 @@ impl Instance {
     }
 }
 
-fn problem(graph: GraphSource, cluster: &ClusterSource, options: InstanceOptions) -> Result<Problem, ProblemError> {
-    let InstanceOptions { devices, kinds, memory, seed } = options;
-    match (graph, cluster.as_used(devices, kinds, memory)) {
-        (GraphSource::Entry(graph), Some(cluster)) => Problem::new(&graph, &cluster, seed),
-        (graph, _) => {
-            let cluster = cluster.load(devices, seed)?;
-            let (header, graph) = match graph {
-                GraphSource::Made(header, graph) => (header, graph),
-                GraphSource::Entry(entry) => {
-                    let (header, passed) = entry.for_devices(cluster.device_count())?.passed_before_placement(seed)?;
-                    (header, Arc::new(passed.graph))
+/// The graph on the cluster, and the name of the graph in tables.
+fn problem(
+    graph: GraphSource,
+    cluster: &ClusterSource,
+    options: InstanceOptions,
+) -> Result<(Problem, String), ProblemError> {
+    let InstanceOptions { devices, kinds, memory, seed, passes } = options;
+    let (header, graph, name, lines) = match (graph, cluster.as_used(devices, kinds, memory)) {
+        (GraphSource::Entry(graph), Some(cluster)) => {
+            let graph = graph.with(&passes)?;
+            return Ok((Problem::new(&graph, &cluster, seed)?, graph.label()));
+        }
+        (GraphSource::Entry(graph), None) => {
+            let graph = graph.with(&passes)?;
+            let devices = cluster.load(devices, seed)?.device_count();
+            let (header, passed) = graph.for_devices(devices)?.passed_before_placement(seed)?;
+            (header, Arc::new(passed.graph), graph.label(), passed.lines)
+        }
+        (GraphSource::Made(header, graph), _) => {
+            let refused = |error| ProblemError::Pass { graph: header.name.clone(), error };
+            let (graph, lines) = match passes.before_placement() {
+                before if before.is_empty() => (graph, Vec::new()),
+                before => {
+                    let passed = before.apply(Arc::unwrap_or_clone(graph)).map_err(refused)?;
+                    (Arc::new(passed.graph), passed.lines)
                 }
             };
-            Problem::of(&header, graph, Arc::unwrap_or_clone(cluster), kinds, memory)
+            let header = passed_header(header, &passes);
+            (header.clone(), graph, header.name, lines)
         }
-    }
+    };
+    let cluster = cluster.load(devices, seed)?;
+    let joined = Problem::of(&header, graph, Arc::unwrap_or_clone(cluster), kinds, memory)?;
+    Ok((Problem { notes: lines, ..joined }, name))
 }
 
 #[pymethods]

@@ -38,6 +38,7 @@ pub(crate) fn place(
     memory: &str,
     devices: Option<usize>,
     time_limit: Option<f64>,
+    passes: Vec<String>,
 ) -> PyResult<Evaluation> {
     let limit = Limit::of(time_limit)?;
     let raised = Raised::default();
@@ -45,7 +46,7 @@ pub(crate) fn place(
     let chosen = choose_scheduler(&name, &*placer, scheduler).map_err(fault)?;
     let network = network_model(network).map_err(fault)?;
     let goal = objective.parse().map_err(|error: String| fault(error))?;
-    let options = InstanceOptions::of(devices, kinds, memory, seed)?;
+    let options = InstanceOptions::of(devices, kinds, memory, seed)?.with_passes(passes)?;
     let instance = Instance::made(py, graph, cluster, options)?;
     evaluated(py, instance, Asked { placer, name, spec, chosen, network, goal, seed }, limit, &raised)
 }
@@ -65,10 +66,12 @@ pub(crate) fn simulate(
     memory: &str,
     devices: Option<usize>,
     time_limit: Option<f64>,
+    passes: Vec<String>,
 ) -> PyResult<Evaluation> {
     let limit = Limit::of(time_limit)?;
     let network = network_model(network).map_err(fault)?;
-    let instance = Instance::made(py, graph, cluster, InstanceOptions::of(devices, kinds, memory, seed)?)?;
+    let options = InstanceOptions::of(devices, kinds, memory, seed)?.with_passes(passes)?;
+    let instance = Instance::made(py, graph, cluster, options)?;
     let given = instance.problem.instance.cluster();
     let device = |(op, item): (usize, PyResult<Bound<'_, PyAny>>)| {
         device_of(&item?, given).map_err(|what| fault(format!("placement: op {op} is on {what}")))

@@ -140,6 +140,32 @@ class Graphs(unittest.TestCase):
         with self.assertRaisesRegex(pb.Error, "unknown pass 'prun': did you mean 'prune'"):
             graph.passed("prun")
 
+    def test_place_and_simulate_take_passes_and_tell_what_they_did(self):
+        graph = pb.load("convnet")
+        for given in [graph, "convnet"]:
+            found = pb.place(given, "gtx1080x4", "heft", network="one_port", passes=["cse", "compress"])
+            self.assertEqual(found.row["graph"], "convnet+cse+compress")
+            self.assertEqual(found.row["passes"], "cse+compress")
+            self.assertEqual([line.split(":")[0] for line in found.passed["lines"]], ["cse", "compress"])
+            plain = pb.place("convnet+cse", "gtx1080x4", "heft", network="one_port")
+            self.assertEqual(found.passed["without"]["passes"], "compress")
+            self.assertEqual(found.passed["without"]["makespan"], plain.makespan)
+            again = pb.simulate(given, "gtx1080x4", found.placement, network="one_port", passes=["cse", "compress"])
+            self.assertEqual((again.makespan, again.row["traffic_bytes"]), (found.makespan, found.row["traffic_bytes"]))
+        self.assertEqual(len(graph), 225)
+        self.assertIsNone(pb.place(graph, "gtx1080x4", "heft").passed)
+        with self.assertRaisesRegex(pb.Error, "give it before 'compress'"):
+            pb.place(graph, passes=["compress", "cse"])
+
+    def test_attributes_that_are_not_known_are_none(self):
+        graph = fork(types=["A", "B", "B"], attributes=["x", None, ""])
+        self.assertEqual(graph.attributes, ["x", None, None])
+        for attributes, ops in [(["x", "y", "y"], 2), (["x", "y", "z"], 3), (["x", None, None], 3), (["x", "", ""], 3)]:
+            graph = pb.Graph.from_edges(
+                [0, 0], [1, 2], [1, 1, 1], output_bytes=[8, 4, 4], types=["A", "B", "B"], attributes=attributes
+            )
+            self.assertEqual(len(graph.passed("cse")[0]), ops)
+
     def test_files_are_written_and_read_and_losses_are_told(self):
         with tempfile.TemporaryDirectory() as folder:
             graph, path = fork(kinds=["GPU", "ALL", "ALL"]), pathlib.Path(folder)

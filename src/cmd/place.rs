@@ -15,7 +15,7 @@ use placebench::algorithms::StopToken;
 use placebench::algorithms::period::Goal;
 use placebench::datasets::MemoryRule;
 use placebench::environment;
-use placebench::harness::changed::Executed;
+use placebench::harness::changed::PassReport;
 use placebench::harness::command_placer::{InstanceFormat, PlacerRequest, write_instance};
 use placebench::harness::evaluate::EvaluationError;
 use placebench::harness::execute::simulate::{NetworkModel, network_model};
@@ -201,6 +201,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     let is_killed = args.placer_command.is_some() || executing.executor.measures;
     let heeded = is_killed.then(|| stop_on_ctrl_c(&stop)).transpose()?;
     let networks = (!executing.executor.measures).then_some(args.network);
+    let notes = problem.notes.clone();
     let prepared = Prepared::new(problem, networks, &stop);
     let Answer { evaluation, row } = prepared.evaluate(&request, &stop);
     let numberings = match evaluation.is_ok() && args.numberings > 1 {
@@ -224,7 +225,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
         [&args.write_instance, &args.placement, &args.timeline, &args.trace, &args.figure].map(Option::as_deref);
     let files = written.into_iter().chain([executing.table]).flatten().map(shown).collect();
     let text = || describe(&row, &evaluation, asked.minimised(), numberings.as_ref());
-    let passed = evaluation.executed.as_deref().map(PassedPlacement::of);
+    let passed = PassReport::of(&notes, evaluation.executed.as_deref());
     form.print(&Printed { row: &row, numberings: numberings.as_ref(), passed, files }, text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -283,34 +284,8 @@ struct Printed<'a> {
     row: &'a Row,
     #[serde(skip_serializing_if = "Option::is_none")]
     numberings: Option<&'a Numberings>,
-    /// What the passes over the placed graph did.
+    /// What passes did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    passed: Option<PassedPlacement<'a>>,
+    passed: Option<PassReport<'a>>,
     files: Vec<String>,
-}
-
-/// What passes over the placed graph did, and what the placement is worth without them.
-#[derive(Serialize)]
-struct PassedPlacement<'a> {
-    lines: &'a [String],
-    /// None if it does not run without them.
-    without: Option<Without>,
-}
-
-#[derive(Serialize)]
-struct Without {
-    makespan: f64,
-    traffic_bytes: u64,
-    peak_memory_bytes: u64,
-}
-
-impl<'a> PassedPlacement<'a> {
-    fn of(executed: &'a Executed) -> Self {
-        let without = executed.before.as_ref().map(|before| Without {
-            makespan: before.makespan,
-            traffic_bytes: before.traffic_bytes,
-            peak_memory_bytes: before.peak_memory_bytes,
-        });
-        Self { lines: &executed.lines, without }
-    }
 }

@@ -49,7 +49,8 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
         return Err(fault.remedy("write a directed graph, with \"directed\": true"));
     }
     let required = |object: &mut Map<String, Json>, key: &str, item: String| {
-        let id = object.remove(key).as_ref().and_then(text);
+        let is_plain = |value: &Json| !value.is_array() && !value.is_object();
+        let id = object.remove(key).filter(is_plain).as_ref().and_then(text);
         id.ok_or_else(|| FormatError::item(path, item, format!("has no '{key}'")).remedy("add it, a text or a number"))
     };
     let mut described = Described { header: values(file.graph), ..Described::default() };
@@ -66,7 +67,7 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
     described.into_file(path)
 }
 
-/// The plain values of an object. What is null, a list or an object has no meaning here.
+/// The values of an object but for nulls. Lists and objects are their JSON, which nothing but a text can mean.
 fn values(object: Map<String, Json>) -> Values {
     Values(object.into_iter().filter_map(|(name, value)| Some((name, text(&value)?))).collect())
 }
@@ -76,7 +77,8 @@ fn text(value: &Json) -> Option<String> {
         Json::String(text) => Some(text.clone()),
         Json::Number(number) => Some(number.to_string()),
         Json::Bool(flag) => Some(flag.to_string()),
-        Json::Null | Json::Array(_) | Json::Object(_) => None,
+        Json::Array(_) | Json::Object(_) => Some(value.to_string()),
+        Json::Null => None,
     }
 }
 

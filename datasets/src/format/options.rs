@@ -26,13 +26,13 @@ impl FromStr for LoopPolicy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
+        match text.trim() {
             "reject" => Ok(Self::Reject),
             "next_iteration" => Ok(Self::NextIteration),
             "drop" => Ok(Self::Drop),
-            _ => {
+            text => {
                 let times = text.strip_prefix("unroll(").and_then(|rest| rest.strip_suffix(')'));
-                let times = times.and_then(|times| times.parse().ok());
+                let times = times.and_then(|times| times.trim().parse().ok());
                 times.map(Self::Unroll).ok_or_else(|| {
                     let expected =
                         "expected reject, next_iteration, drop or unroll(N), where N is a number of iterations from 1";

@@ -294,7 +294,7 @@ impl Described {
                 name: if named { node.values.get("name") } else { (!counted).then_some(node.id.as_str()) },
                 op_type: node.values.get("type").or_else(|| node.values.get("op_type")),
                 layer: node.values.get("layer"),
-                attributes: node.values.get("attributes"),
+                attributes: node.values.get("attributes").filter(|text| !text.is_empty()),
             };
             let op = builder.add_op(spec, sizes);
             if let Some(group) = node.values.get("colocation") {

@@ -1,6 +1,6 @@
 //! Draws a dataflow graph level by level, from top to bottom, or from left to right if there are many levels.
 
-use placebench_datasets::{DataflowGraph, OpId};
+use placebench_datasets::{DataflowGraph, OpId, Placement};
 
 use crate::svg::Picture;
 
@@ -8,9 +8,19 @@ use crate::svg::Picture;
 const ACROSS: f64 = 24.0;
 const DOWN: f64 = 34.0;
 
-/// An op's level is the number of edges of the longest path to it; on a level, ops are ordered by the mean place of
-/// their neighbours.
+/// A graph that is placed on two devices: ops of the second are squares.
+pub(crate) fn draw_placed(graph: &DataflowGraph, placement: &Placement) -> String {
+    drawn(graph, graph.op_ids().filter(|&op| placement.device_of(op).index() == 1).map(OpId::index).collect())
+}
+
+/// A graph that is not placed.
 pub(crate) fn draw(graph: &DataflowGraph) -> String {
+    drawn(graph, Vec::new())
+}
+
+/// An op's level is the number of edges of the longest path to it; on a level, ops are ordered by the mean place of
+/// their neighbours. Control edges are dashed.
+fn drawn(graph: &DataflowGraph, squares: Vec<usize>) -> String {
     let mut level = vec![0usize; graph.op_count()];
     for op in graph.topological_order() {
         level[op.index()] = graph.predecessor_ops(op).iter().map(|op| level[op.index()] + 1).max().unwrap_or(0);
@@ -54,8 +64,10 @@ pub(crate) fn draw(graph: &DataflowGraph) -> String {
     let lies = count as f64 > 1.5 * widest;
     let points = points.map(|(x, y, kind)| if lies { (y, x - least, kind) } else { (x - least, y, kind) }).collect();
     let lines = graph.edges().map(|(source, edge)| (source.index(), edge.op.index())).collect();
+    let dashed =
+        graph.edges().enumerate().filter(|(_, (_, edge))| edge.tensor.is_none()).map(|(line, _)| line).collect();
     let kinds = types.map_or(Vec::new(), |types| types.labels().iter().map(String::as_str).collect());
-    Picture { points, lines, kinds, arrows: true, radius: 4.5 }.svg()
+    Picture { points, squares, lines, dashed, kinds, arrows: true, radius: 4.5 }.svg()
 }
 
 fn lean(level: usize) -> f64 {

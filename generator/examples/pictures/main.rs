@@ -76,11 +76,17 @@ fn passes(folder: &Path) -> Result<(), Box<dyn Error>> {
     for entry in PASSES.iter() {
         if entry.is_after_placement {
             let (instance, placement) = step::placed()?;
-            std::fs::write(folder.join(format!("{}-before.svg", entry.name)), layered::draw(instance.graph()))?;
+            std::fs::write(
+                folder.join(format!("{}-before.svg", entry.name)),
+                layered::draw_placed(instance.graph(), &placement),
+            )?;
             let pass = if entry.name == "compress" { "compress(least=0,cost=0.01)" } else { entry.name };
             let changed = Passes::new([pass])?.apply_placed(&instance, &placement)?;
             let graph = changed.instance.graph();
-            std::fs::write(folder.join(format!("{}.svg", entry.name)), layered::draw(graph))?;
+            std::fs::write(
+                folder.join(format!("{}.svg", entry.name)),
+                layered::draw_placed(graph, &changed.placement),
+            )?;
             println!("{}", changed.lines.concat());
             continue;
         }

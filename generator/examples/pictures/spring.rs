@@ -46,5 +46,6 @@ pub(crate) fn draw(graph: &UndirectedGraph) -> String {
         .vertices()
         .flat_map(|a| graph.neighbours(a).iter().filter(move |&&b| a < b).map(move |&b| (a as usize, b as usize)))
         .collect();
-    Picture { points, lines, kinds: Vec::new(), arrows: false, radius: 3.0 }.svg()
+    Picture { points, squares: Vec::new(), lines, dashed: Vec::new(), kinds: Vec::new(), arrows: false, radius: 3.0 }
+        .svg()
 }

@@ -8,7 +8,11 @@ const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7
 /// A picture: points with their kind, lines between them, and the names of the kinds.
 pub(crate) struct Picture<'a> {
     pub(crate) points: Vec<(f64, f64, usize)>,
+    /// Points that are squares; the others are circles.
+    pub(crate) squares: Vec<usize>,
     pub(crate) lines: Vec<(usize, usize)>,
+    /// Lines that are dashed.
+    pub(crate) dashed: Vec<usize>,
     pub(crate) kinds: Vec<&'a str>,
     pub(crate) arrows: bool,
     pub(crate) radius: f64,
@@ -40,7 +44,7 @@ impl Picture<'_> {
              viewBox=\"0 0 {wide:.0} {height:.0}\" font-family=\"sans-serif\" font-size=\"11\" fill=\"#808080\">\n\
              <g stroke=\"#909090\" stroke-width=\"0.9\" fill=\"none\">\n"
         );
-        for &(from, to) in &self.lines {
+        for (line, &(from, to)) in self.lines.iter().enumerate() {
             let ((x, y, _), (a, b, _)) = (self.points[from], self.points[to]);
             let (x, y, a, b) = (x + MARGIN, y + MARGIN, a + MARGIN, b + MARGIN);
             let _ = write!(svg, "<path d=\"M{x:.1} {y:.1}L{a:.1} {b:.1}");
@@ -52,13 +56,21 @@ impl Picture<'_> {
                 let ((c, d), (e, f)) = (barb(1.0), barb(-1.0));
                 let _ = write!(svg, "M{c:.1} {d:.1}L{tip_x:.1} {tip_y:.1}L{e:.1} {f:.1}");
             }
-            svg.push_str("\"/>\n");
+            svg.push_str(if self.dashed.contains(&line) { "\" stroke-dasharray=\"3 2\"/>\n" } else { "\"/>\n" });
         }
         svg.push_str("</g>\n");
-        for &(x, y, kind) in &self.points {
-            let (x, y) = (x + MARGIN, y + MARGIN);
-            let _ =
-                writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{}\" fill=\"{}\"/>", self.radius, colour(kind));
+        for (point, &(x, y, kind)) in self.points.iter().enumerate() {
+            let (x, y, radius, colour) = (x + MARGIN, y + MARGIN, self.radius, colour(kind));
+            let _ = match self.squares.contains(&point) {
+                true => {
+                    let (left, top, side) = (x - radius, y - radius, 2.0 * radius);
+                    writeln!(
+                        svg,
+                        "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{side}\" height=\"{side}\" fill=\"{colour}\"/>"
+                    )
+                }
+                false => writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\"/>"),
+            };
         }
         svg + &legend + "</svg>\n"
     }

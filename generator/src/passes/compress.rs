@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use placebench_base::params::{Params, above};
 use placebench_base::spec::SpecError;
-use placebench_datasets::{DataflowGraph, DeviceId, KindSet, OpId, PlacedGraph, TensorId};
+use placebench_datasets::{DataflowGraph, DeviceId, KindSet, OpId, PlacedGraph, TensorId, TransferId};
 
 use super::fuse::is_elementwise;
 use crate::pass::{Kept, PassError};
@@ -59,7 +59,13 @@ impl PlacedPass for Compress {
 
     fn apply(&self, placed: &PlacedGraph<'_>) -> Result<Changed, PassError> {
         let graph = placed.instance().graph();
-        let price = self.price(graph)?;
+        let is_worth = |bytes: u64| bytes > 0 && bytes >= self.least && self.short(bytes) < bytes;
+        let carries = |id: &TransferId| placed.transfer(*id).tensor.is_some() && is_worth(placed.transfer(*id).bytes);
+        // Where nothing is shortened, nobody asks what that costs.
+        let price = match placed.transfer_ids().any(|id| carries(&id)) {
+            true => self.price(graph)?,
+            false => Price { ops: 0.0, times: Vec::new() },
+        };
         let mut rewrite = PlacedRewrite::new(placed);
         let added = |name: Option<&str>, suffix: &str, tensors: [u64; 2]| -> Draft<'_> {
             let bytes = tensors[0] as f64 + tensors[1] as f64;
@@ -84,15 +90,9 @@ impl PlacedPass for Compress {
         for op in graph.op_ids() {
             let mut short: Option<(TensorId, OpId)> = None;
             for transfer in placed.transfers_of(op).map(|id| placed.transfer(id)) {
-                let Some(tensor) = transfer.tensor.filter(|_| transfer.bytes > 0 && transfer.bytes >= self.least)
-                else {
-                    continue;
-                };
+                let Some(tensor) = transfer.tensor.filter(|_| is_worth(transfer.bytes)) else { continue };
                 let (full, name) = (transfer.bytes, graph.name(op));
                 let bytes = self.short(full);
-                if bytes >= full {
-                    continue;
-                }
                 let source = match short {
                     Some((known, source)) if known == tensor => source,
                     _ => {
@@ -118,7 +118,7 @@ impl PlacedPass for Compress {
         made.map_err(|source| PassError::Graph { pass: Self::NAME, source })?;
         let all = placed.transfers().iter().filter(|transfer| transfer.bytes > 0).count();
         rewrite.finish::<Self>(format!(
-            "{shortened} of {all} transfers are shortened, {saved} of {} bytes less are sent",
+            "{shortened} of {all} transfers of data are shortened, {saved} of {} bytes less are sent",
             placed.traffic_bytes()
         ))
     }

@@ -81,7 +81,7 @@ impl PlacedPass for DelayReceives {
         }
         rewrite.connect(|tensor, device| sends.get(&(tensor, device)).copied()).map_err(refused)?;
         let all = placed.transfers().iter().filter(|transfer| transfer.bytes > 0).count();
-        rewrite.finish::<Self>(format!("{} of {all} transfers are held back", sends.len()))
+        rewrite.finish::<Self>(format!("{} of {all} transfers of data are held back", sends.len()))
     }
 }
 

@@ -5,7 +5,7 @@ use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, OpId, TensorId};
 
 use super::copies::{Copies, Sync, check_size};
-use super::training_step::{TrainingStep, undivided};
+use super::training_step::{SMALL, TrainingStep, undivided};
 use crate::pass::{Kept, Pass, PassError, Passed};
 use crate::rewrite::{Draft, refused_by};
 
@@ -34,7 +34,8 @@ impl Named for Batch {
 ///
 /// Gradients of some rows, and the numbers of the rows, are gathered the same way: of B bytes in n parts a ring moves (n − 1) · B,
 /// recursive doubling as much where n is a power of two, a tree (n − 1 + log₂ n / 2) · B there, and a server (n + 1) · B. With
-/// `batch=each` there are n times the rows; what is done with them costs what it did.
+/// `batch=each` there are n times the rows: what is done with them takes n times the work, and what that makes has n times the
+/// bytes, up to the update.
 ///
 /// # Complexity
 /// O(n · (ops + edges) · log ops), and 2n² ops for each gradient on a ring.
@@ -75,8 +76,18 @@ impl Pass for Replicate {
         let n = self.n as usize;
         check_size::<Self>(graph, n, if self.sync == Sync::Ring { step.variables() } else { 0 })?;
         let (whole, parts) = (undivided(graph, &step), if self.batch == Batch::Split { n } else { 1 });
+        let grown = if self.batch == Batch::Each { taking_rows(graph, &step) } else { vec![false; graph.op_count()] };
         let draft = |op: OpId| match step.is_repeated(op) {
             true => Draft::part_of(graph, op, parts, &whole),
+            false if grown[op.index()] => {
+                let mut draft = Draft::of(graph, op).scaled(f64::from(self.n));
+                for (bytes, tensor) in draft.outputs.iter_mut().zip(graph.outputs(op)) {
+                    if grows(graph, &step, tensor) {
+                        *bytes = bytes.saturating_mul(u64::from(self.n));
+                    }
+                }
+                draft
+            }
             false => Draft::of(graph, op),
         };
         let is_summed =
@@ -90,4 +101,21 @@ impl Pass for Replicate {
             .finish(format!("{n} copies of {count} ops, {sums} tensors summed over them{rows}"))
             .map_err(refused_by::<Self>)
     }
+}
+
+/// By op, whether it is done once, for rows of all copies: it takes such rows, or what another such op makes of them.
+fn taking_rows(graph: &DataflowGraph, step: &TrainingStep) -> Vec<bool> {
+    let mut taking = vec![false; graph.op_count()];
+    for op in graph.topological_order().filter(|&op| !step.is_repeated(op)) {
+        let mut data = graph.predecessors(op).filter_map(|edge| Some((edge.op, edge.tensor?)));
+        taking[op.index()] =
+            data.any(|(source, tensor)| step.is_rows(tensor) || (taking[source.index()] && grows(graph, step, tensor)));
+    }
+    taking
+}
+
+/// Whether what an op makes of rows grows with their number: no number or shape, and not what an update makes, which is a variable.
+fn grows(graph: &DataflowGraph, step: &TrainingStep, tensor: TensorId) -> bool {
+    let producer = graph.producer(tensor);
+    graph.tensor_bytes(tensor) > SMALL && !step.is_update(producer) && !graph.outputs_are_resident(producer)
 }

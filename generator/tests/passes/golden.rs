@@ -203,13 +203,45 @@ fn rows_of_a_table_stand_one_behind_the_other() {
     has(
         "replicate(2,batch=each)",
         "2 tensors of rows gathered",
-        &["g/rows_0/gather_0/copy_0 Gather(g/copy_1) 0 [1600]"],
+        &[
+            "g/rows_0/gather_0/copy_0 Gather(g/copy_1) 0 [1600]",
+            "u/copy_0 scatter-add(t/copy_0, n/copy_0, n/rows_0/gather_0/copy_0, g/copy_0, g/rows_0/gather_0/copy_0) 16 [9999]",
+        ],
     );
     has(
         "shard_state(2)",
         "0 tensors summed, 2 tensors of rows gathered, weights gathered 1 times",
         &["g/rows_0/gather_0/copy_0 Gather(g/copy_1) 0 [800]"],
     );
+}
+
+/// Where each copy has a batch of its own, equal rows of all are added up: n times the rows that come in, and that come out.
+#[test]
+fn what_takes_the_rows_of_all_batches_grows_with_them() {
+    let mut builder = GraphBuilder::default();
+    let mut op = |name: &str, op_type: &str, bytes: u64, inputs: &[OpId]| {
+        let id = builder.add_op(OpSpec { name: Some(name), op_type: Some(op_type), ..OpSpec::cost(8.0) }, &[bytes]);
+        inputs.iter().for_each(|&input| builder.add_edge(input, 0, id).unwrap());
+        id
+    };
+    let (numbers, table) = (op("n", "Placeholder", 800, &[]), op("t", "VariableV2", 9999, &[]));
+    let rows = op("r", "Gather", 1600, &[table, numbers]);
+    let gradient = op("g", "Mul", 1600, &[rows]);
+    let unique = op("k", "Unique", 800, &[numbers]);
+    let count = op("c", "Shape", 4, &[unique]);
+    let sum = op("s", "UnsortedSegmentSum", 1600, &[gradient, unique, count]);
+    let update = op("u", "ScatterSub", 9999, &[table, unique, sum]);
+    for member in [unique, count, sum, update] {
+        builder.colocate(table, member).unwrap();
+    }
+    let new = passed(&builder.build().unwrap(), &["replicate(3,batch=each)"]).unwrap();
+    let lines = told(&new.graph);
+    let of_copy = |name: &str| lines.iter().find(|line| line.starts_with(&format!("{name}/copy_1 "))).unwrap();
+    for (name, end) in
+        [("r", " 8 [1600]"), ("k", " 24 [2400]"), ("c", " 24 [4]"), ("s", " 24 [4800]"), ("u", " 24 [9999]")]
+    {
+        assert!(of_copy(name).ends_with(end), "{end} in {}", of_copy(name));
+    }
 }
 
 /// Four layers y1 to y4 with weights w1 to w4, and their gradients from the last to the first.

@@ -117,9 +117,11 @@ impl GraphEntry {
     }
 
     /// The graph with more passes behind its own.
-    #[must_use]
-    pub fn with(self, passes: &Passes) -> Self {
-        Self { passes: self.passes.then(passes), ..self }
+    ///
+    /// # Errors
+    /// If they may not follow its own ([`Passes::then`]).
+    pub fn with(self, passes: &Passes) -> Result<Self, ProblemError> {
+        Ok(Self { passes: self.passes.then(passes).map_err(ProblemError::Passes)?, ..self })
     }
 
     /// The name in tables: that of the graph and its passes, as in `convnet+prune`. What a pass makes is another graph.
@@ -175,7 +177,6 @@ impl GraphEntry {
     /// # Errors
     /// As [`GraphEntry::load`].
     pub fn passed_before_placement(&self, seed: u64) -> Result<(GraphHeader, Chained), ProblemError> {
-        self.passes.check_order().map_err(|error| ProblemError::Pass { graph: self.base(), error })?;
         self.passed_by(&self.passes.before_placement(), seed)
     }
 
@@ -260,9 +261,10 @@ const PASSES: &str = "passes";
 /// The header of a graph that passes have changed: its name and its provenance tell them.
 pub fn passed_header(mut header: GraphHeader, passes: &Passes) -> GraphHeader {
     if !passes.is_empty() {
-        let all = passes_of(&header).then(passes);
+        let before = passes_of(&header);
+        let all = if before.is_empty() { passes.to_string() } else { format!("{before}+{passes}") };
         header.name = format!("{}+{passes}", header.name);
-        header.provenance.insert(PASSES.to_owned(), all.to_string().into());
+        header.provenance.insert(PASSES.to_owned(), all.into());
     }
     header
 }

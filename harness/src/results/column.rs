@@ -59,6 +59,9 @@ impl Column {
         Self::Status,
     ];
 
+    /// What filters call the passes of a graph that no pass changed.
+    pub const NO_PASSES: &str = "none";
+
     /// Its name in filters.
     pub fn name(self) -> &'static str {
         match self {
@@ -93,7 +96,7 @@ impl Column {
     pub fn expr(self) -> Expr {
         match self {
             Self::Placer => col("placer_name"),
-            Self::Passes => col("passes").fill_null(lit("")),
+            Self::Passes => col("passes").fill_null(lit(Self::NO_PASSES)),
             Self::PlacerSpec => coalesce(&[col("placer_spec"), col("placer")]),
             Self::Repetition | Self::Seed | Self::Numbering => col(self.name()).cast(DataType::String),
             other => col(other.name()),

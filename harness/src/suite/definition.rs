@@ -149,12 +149,17 @@ fn names_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String
 /// A list of passes, or a list of such lists.
 fn one_list_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Passes>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "give a pass or a list of passes, in quotes")]
+    #[serde(untagged)]
     enum Item {
         Pass(String),
         List(Vec<String>),
     }
-    let items = Vec::<Item>::deserialize(deserializer)?;
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "give a list of passes, as in [\"prune\"], or a list of such lists")]
+    enum Items {
+        List(Vec<Item>),
+    }
+    let Items::List(items) = Items::deserialize(deserializer)?;
     let (mut one, mut several) = (Vec::new(), Vec::new());
     for item in items {
         match item {
@@ -167,7 +172,12 @@ fn one_list_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
         (false, true) => several.push(one),
         (true, _) => {}
     }
-    several.into_iter().map(|list| Passes::new(list).map_err(de::Error::custom)).collect()
+    let lists: Vec<Passes> =
+        several.into_iter().map(|list| Passes::new(list).map_err(de::Error::custom)).collect::<Result<_, _>>()?;
+    match (0..lists.len()).find(|&at| lists[..at].contains(&lists[at])) {
+        None => Ok(lists),
+        Some(at) => Err(de::Error::custom(format!("list {} of passes is there already: leave it out", at + 1))),
+    }
 }
 
 /// Why a suite is refused.
@@ -273,22 +283,29 @@ impl Suite {
             item: "except".to_owned(),
             reason,
         })?;
-        suite.pass_graphs();
+        suite.pass_graphs(path)?;
         suite.check(path)?;
         Ok(suite)
     }
 
     /// Puts a graph for each list of passes in the place of each graph.
-    fn pass_graphs(&mut self) {
+    fn pass_graphs(&mut self, path: &str) -> Result<(), SuiteError> {
         let lists = std::mem::take(&mut self.passes);
         if lists.is_empty() {
-            return;
+            return Ok(());
         }
-        let passed = |graph: GraphEntry| {
-            let with = |list: &Passes| GraphEntry { passes: graph.passes.then(list), ..graph.clone() };
-            lists.iter().map(with).collect::<Vec<_>>()
-        };
-        self.graphs = std::mem::take(&mut self.graphs).into_iter().flat_map(passed).collect();
+        let mut passed = Vec::with_capacity(self.graphs.len() * lists.len());
+        for graph in &self.graphs {
+            for list in &lists {
+                passed.push(graph.clone().with(list).map_err(|error| SuiteError::Item {
+                    path: path.to_owned(),
+                    item: format!("graph '{}'", graph.base()),
+                    reason: error.to_string(),
+                })?);
+            }
+        }
+        self.graphs = passed;
+        Ok(())
     }
 
     /// Puts names in the place of `"all"`, without those in `except`.

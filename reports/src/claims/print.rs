@@ -131,6 +131,7 @@ pub(crate) fn counts(claims: &Claims, checked: &Checked) -> String {
     let passed = holding.iter().filter(|&&claim| checked.passed_by(claims, claim).is_some()).count();
     let passed = match (holding.len(), passed) {
         (_, 0) => String::new(),
+        (1, _) => " A control passes the claim that holds throughout, too.".to_owned(),
         (all, passed) => format!(" Of the {all} claims that hold throughout, a control passes {passed}, too."),
     };
     let preliminary = (0..claims.claims.len()).filter(|&claim| few_draws(claims, checked, claim).is_some()).count();

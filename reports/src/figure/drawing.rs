@@ -15,6 +15,8 @@ pub enum Color {
     Faint,
     /// The colour of what is bad: the worse, the more opaque. Ink on it can be read.
     Loud,
+    /// The colour of what is good: the better, the more opaque. Ink on it can be read.
+    Calm,
     /// Red, green, blue: the same on any page.
     Rgb(u8, u8, u8),
     /// Red, green, blue of a thin line: darker on a light page and lighter on a dark one, where it could not be seen else.

@@ -8,8 +8,8 @@ use super::quantity::Quantity;
 use super::style::{AXIS, EDGE, Style};
 use crate::export::{TextTable, number_text};
 
-/// Rows × columns of ratios to the best, from 1: the best cells are as pale as the page, the worse ones the louder. The
-/// number stands in the cell where it fits.
+/// Rows × columns of ratios: to the best, from 1, or of what may be better or worse than something else, around 1. Cells of 1 are as pale
+/// as the page, the worse ones the louder, and better ones have another colour. The number stands in the cell where it fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
     /// One line above the figure; may be empty.
@@ -26,12 +26,14 @@ pub struct HeatMap {
     pub columns: Vec<String>,
     /// By row, then by column.
     pub cells: Vec<Vec<HeatCell>>,
+    /// Whether ratios may be below 1, which is better.
+    pub is_two_sided: bool,
 }
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatCell {
-    /// Its ratio, from 1; `None` if there is none, which is shown as a struck-out cell.
+    /// Its ratio; `None` if there is none, which is shown as a struck-out cell.
     pub value: Option<f64>,
     /// Links it with rows: see [`CellKey::mark`](placebench_harness::results::CellKey::mark).
     pub key: String,
@@ -40,6 +42,8 @@ pub struct HeatCell {
 /// From this many times the best on, a colour is as loud as it gets; a factor, not a difference, is a step. The summary of a
 /// report has the same colours (`LOUDEST` in `sections.js`).
 const LOUDEST: f64 = 8.0;
+/// The same where ratios may be below 1.
+const LOUDEST_OF_TWO_SIDES: f64 = 4.0;
 /// The opacity of the loudest cell: its number can still be read.
 const MOST_OPAQUE: f64 = 0.85;
 const EDGE_OF_CELL: Stroke = Stroke::solid(Paint::ink(0.14), 0.3);
@@ -112,7 +116,7 @@ impl HeatMap {
             let datum = Datum { key: cell.key.clone(), title: format!("{name}: no result") };
             return Item { datum: Some(datum), shapes: vec![inside, strike] };
         };
-        let mut shapes = vec![Shape::Rect { area, fill: Some(paint(value)), stroke: edge }];
+        let mut shapes = vec![Shape::Rect { area, fill: Some(self.paint(value)), stroke: edge }];
         let text = short_number(value);
         if style.text_width(&text) <= area.width - 2.0 {
             shapes.push(Shape::Text(Text {
@@ -129,33 +133,47 @@ impl HeatMap {
         Item { datum: Some(datum), shapes }
     }
 
+    fn loudest(&self) -> f64 {
+        if self.is_two_sided { LOUDEST_OF_TWO_SIDES } else { LOUDEST }
+    }
+
+    /// The paint of a ratio.
+    fn paint(&self, ratio: f64) -> Paint {
+        let share = (ratio.ln() / self.loudest().ln()).clamp(if self.is_two_sided { -1.0 } else { 0.0 }, 1.0);
+        let color = if share < 0.0 { Color::Calm } else { Color::Loud };
+        Paint { color, opacity: share.abs() * MOST_OPAQUE }
+    }
+
     /// Draws which colour is which number; returns where it ends.
     fn draw_key(&self, drawing: &mut Drawing, left: f64, top: f64, style: &Style) -> f64 {
         let (steps, width, height) = (60, 110.0f64.min(drawing.width - left - 60.0).max(30.0), 6.0);
-        let from = "1";
-        let x = left + style.text_width(from) + 3.0;
+        let loudest = self.loudest();
+        let (least, from) = match self.is_two_sided {
+            true => (1.0 / loudest, format!("≤ {}", 1.0 / loudest)),
+            false => (1.0, "1".to_owned()),
+        };
+        let x = left + style.text_width(&from) + 3.0;
         let baseline = top + height / 2.0 + style.half_capital();
         drawing.text(left, baseline, style.font_pt, Anchor::Start, from);
         for step in 0..steps {
             let share = step as f64 / (steps - 1) as f64;
             let area = Area::new(x + step as f64 / steps as f64 * width, top, width / steps as f64, height);
-            drawing.add(Shape::Rect { area, fill: Some(paint(LOUDEST.powf(share))), stroke: None });
+            drawing.add(Shape::Rect {
+                area,
+                fill: Some(self.paint(least * (loudest / least).powf(share))),
+                stroke: None,
+            });
         }
         drawing.add(Shape::Rect { area: Area::new(x, top, width, height), fill: None, stroke: Some(AXIS) });
-        drawing.text(x + width + 3.0, baseline, style.font_pt, Anchor::Start, format!("≥ {LOUDEST}"));
-        let text = format!("{}, log scale; struck out: no result", self.quantity.name);
+        drawing.text(x + width + 3.0, baseline, style.font_pt, Anchor::Start, format!("≥ {loudest}"));
+        let better = if self.is_two_sided { "below 1 is better; " } else { "" };
+        let text = format!("{}, log scale; {better}struck out: no result", self.quantity.name);
         let lines = wrapped(&text, drawing.width - left, style.font_pt);
         for (index, line) in lines.iter().enumerate() {
             drawing.text(left, baseline + (index + 1) as f64 * style.line() + 1.0, style.font_pt, Anchor::Start, line);
         }
         baseline + lines.len() as f64 * style.line() + 3.0
     }
-}
-
-/// The paint of a ratio.
-fn paint(ratio: f64) -> Paint {
-    let share = (ratio.ln() / LOUDEST.ln()).clamp(0.0, 1.0);
-    Paint { color: Color::Loud, opacity: share * MOST_OPAQUE }
 }
 
 /// A number in as few digits as a narrow cell takes: three significant ones.
@@ -174,9 +192,9 @@ fn short_number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Theme;
     use crate::figure::look::lightness;
     use crate::figure::svg::rgb;
+    use crate::figure::{Theme, Unit};
 
     /// Relative luminance (WCAG 2), from 0 to 1.
     fn luminance(color: (u8, u8, u8)) -> f64 {
@@ -185,20 +203,39 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_as_the_page_and_the_worse_the_louder_but_its_number_can_be_read() {
+    fn a_ratio_of_one_is_as_the_page_and_others_the_louder_but_their_numbers_can_be_read() {
+        let map = |is_two_sided| HeatMap {
+            title: String::new(),
+            quantity: Quantity::new("ratio", Unit::One),
+            row: "row".into(),
+            column: "column".into(),
+            rows: Vec::new(),
+            columns: Vec::new(),
+            cells: Vec::new(),
+            is_two_sided,
+        };
         for theme in [Theme::Light, Theme::Dark] {
-            let [ink, paper, loud] = [Color::Ink, Color::Paper, Color::Loud].map(|color| rgb(color, theme));
+            let [ink, paper] = [Color::Ink, Color::Paper].map(|color| rgb(color, theme));
             let on_page = |ratio: f64| {
-                let opacity = paint(ratio).opacity;
+                let Paint { color, opacity } = map(true).paint(ratio);
+                let own = rgb(color, theme);
                 let mix = |a: u8, b: u8| (f64::from(a) * opacity + f64::from(b) * (1.0 - opacity)).round() as u8;
-                (mix(loud.0, paper.0), mix(loud.1, paper.1), mix(loud.2, paper.2))
+                (mix(own.0, paper.0), mix(own.1, paper.1), mix(own.2, paper.2))
             };
             assert_eq!(on_page(1.0), paper);
-            assert_eq!(on_page(8.0), on_page(80.0));
-            let reds: Vec<u8> = [1.0, 1.5, 2.0, 4.0, 8.0].map(|ratio| on_page(ratio).0.abs_diff(paper.0)).to_vec();
-            assert!(reds.windows(2).all(|pair| pair[0] < pair[1]), "{reds:?}");
-            let (one, other) = (luminance(ink), luminance(on_page(8.0)));
-            assert!((one.max(other) + 0.05) / (one.min(other) + 0.05) > 4.5, "{theme:?}");
+            for ratios in [[1.0, 1.3, 2.0, 3.0, 4.0], [1.0, 0.7, 0.5, 0.3, 0.25]] {
+                let loudest = on_page(ratios[4]);
+                assert_eq!(loudest, on_page(ratios[4].powi(2)));
+                let far = |(r, g, b): (u8, u8, u8)| {
+                    u32::from(r.abs_diff(paper.0)) + u32::from(g.abs_diff(paper.1)) + u32::from(b.abs_diff(paper.2))
+                };
+                let distances: Vec<u32> = ratios.map(|ratio| far(on_page(ratio))).to_vec();
+                assert!(distances.windows(2).all(|pair| pair[0] < pair[1]), "{distances:?}");
+                let (one, other) = (luminance(ink), luminance(loudest));
+                assert!((one.max(other) + 0.05) / (one.min(other) + 0.05) > 4.5, "{theme:?}, {ratios:?}");
+            }
+            assert_ne!(map(true).paint(0.5).color, map(true).paint(2.0).color);
+            assert_eq!(map(false).paint(0.5), map(false).paint(1.0));
         }
     }
 

@@ -143,6 +143,7 @@ fn color(color: Color, theme: Theme) -> String {
         (Color::Paper, Theme::Page) => format!("var(--figure-paper,{hex})"),
         (Color::Faint, Theme::Page) => format!("var(--figure-faint,{hex})"),
         (Color::Loud, Theme::Page) => format!("var(--figure-loud,{hex})"),
+        (Color::Calm, Theme::Page) => format!("var(--figure-calm,{hex})"),
         _ => hex,
     }
 }
@@ -159,6 +160,8 @@ pub(super) fn rgb(color: Color, theme: Theme) -> (u8, u8, u8) {
         (Color::Faint, Theme::Dark) => (0x44, 0x47, 0x4d),
         (Color::Loud, Theme::Light | Theme::Page) => (0xc8, 0x50, 0x1e),
         (Color::Loud, Theme::Dark) => (0xa3, 0x44, 0x1a),
+        (Color::Calm, Theme::Light | Theme::Page) => (0x3a, 0x86, 0xc8),
+        (Color::Calm, Theme::Dark) => (0x1f, 0x5c, 0x96),
         (Color::Paper, Theme::Light | Theme::Page) => (0xff, 0xff, 0xff),
         (Color::Paper, Theme::Dark) => (0x16, 0x18, 0x1c),
     }

@@ -106,6 +106,7 @@ impl Scores {
                 rows: self.shown.clone(),
                 columns: self.labels.clone(),
                 cells: cells.collect(),
+                is_two_sided: false,
             }),
         }]
     }

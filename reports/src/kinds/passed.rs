@@ -13,7 +13,7 @@ use crate::words::capitalised;
 /// instances that have both.
 pub(super) fn passes(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
     let mut passes = table.distinct(Column::Passes)?;
-    passes.retain(|passes| !passes.is_empty());
+    passes.retain(|passes| passes != Column::NO_PASSES);
     // For each instance with passes, which they are and the instance without.
     let pair = |here: usize| {
         let own = scores.key(here);
@@ -48,7 +48,7 @@ pub(super) fn passes(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFi
         true => format!("{title} without passes / {title}"),
         false => format!("{title} / {title} without passes"),
     };
-    let of = "geometric mean over the graphs that have both";
+    let of = "geometric mean over the instances that have both";
     Ok(vec![NamedFigure {
         name: format!("passes-{}", scores.metric().short()),
         caption: format!("{}, {of}, each placer with its best scheduler.", capitalised(&what)),
@@ -60,6 +60,7 @@ pub(super) fn passes(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFi
             rows: shown.into_iter().cloned().collect(),
             columns: scores.shown.clone(),
             cells,
+            is_two_sided: true,
         }),
     }])
 }

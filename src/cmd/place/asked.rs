@@ -56,7 +56,7 @@ impl Asked {
             memory: args.memory.unwrap_or_default(),
             ..ClusterEntry::named(&args.cluster)?
         };
-        let graph = GraphEntry::named(&args.graph)?.with(&args.passes.passes()?);
+        let graph = GraphEntry::named(&args.graph)?.with(&args.passes.passes()?)?;
         let problem = Problem::new(&graph, &cluster, args.seed)?;
         Ok((Self { graph, placer, scheduler, goal: args.objective.unwrap_or_default() }, problem))
     }

@@ -28,7 +28,7 @@ pub(super) fn describe(
             time_text(bound, unit),
             row.bound.as_deref().unwrap_or_default()
         ),
-        None => "- (no bound is known of what the passes made)".to_owned(),
+        None => "- (no bound is known of what passes made of the placed graph)".to_owned(),
     };
     let (peak, rule) = (bytes_text(metrics.peak_memory_bytes as f64), row.memory.as_deref().unwrap_or_default());
     let in_flight = metrics.in_flight.as_ref().map(|memory| {
@@ -75,12 +75,13 @@ pub(super) fn describe(
 fn without(executed: &Executed, unit: &str) -> String {
     match &executed.before {
         Some(before) => format!(
-            "makespan {}, traffic {}, peak memory {}",
+            "{}: makespan {}, traffic {}, peak memory {}",
+            executed.passes,
             time_text(before.makespan, unit),
             bytes_text(before.traffic_bytes as f64),
             bytes_text(before.peak_memory_bytes as f64)
         ),
-        None => "the placement does not run without these passes".to_owned(),
+        None => format!("{}: the placement does not run", executed.passes),
     }
 }
 

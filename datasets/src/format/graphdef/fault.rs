@@ -41,7 +41,7 @@ pub(super) enum Fault {
     #[error("node '{node}': attribute '{attribute}' holds '{value}': expected {expected}")]
     BadAttribute { node: String, attribute: String, value: String, expected: &'static str },
     #[error(
-        "{0}, or choose the cycle policy 'drop'; for the loops of TensorFlow choose 'next_iteration' or 'unroll(N)'"
+        "{0}, or convert the file with --cycles drop; if it is a loop of TensorFlow, with --cycles next_iteration or 'unroll(N)'"
     )]
     Loop(GraphError),
     #[error("{0}")]

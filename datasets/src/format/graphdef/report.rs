@@ -44,10 +44,11 @@ pub struct Unrolling {
 impl fmt::Display for Unrolling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { loops, times, ops, copies } = self;
+        let iterations = if *times == 1 { "iteration" } else { "iterations" };
         match loops {
             0 => f.write_str("no loop to unroll"),
-            1 => write!(f, "1 loop unrolled {times} times: its {ops} ops became {copies}"),
-            _ => write!(f, "{loops} loops unrolled {times} times: their {ops} ops became {copies}"),
+            1 => write!(f, "{ops} in a loop, which became {copies} ops in {times} {iterations}"),
+            _ => write!(f, "{ops} in {loops} loops, which became {copies} ops, with {times} {iterations} of each loop"),
         }
     }
 }
@@ -55,11 +56,12 @@ impl fmt::Display for Unrolling {
 impl fmt::Display for ImportReport {
     /// One line for a log or a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} nodes", self.nodes)?;
+        self.unrolled.map_or(Ok(()), |unrolled| write!(f, " ({unrolled})"))?;
         write!(
             f,
-            "{} nodes, {} data edges, {} control edges, {} with a class, {} reference edges, {} edges dropped, {} sizes unknown, \
+            ", {} data edges, {} control edges, {} with a class, {} reference edges, {} edges dropped, {} sizes unknown, \
              {} costs unknown, {} for the CPU alone",
-            self.nodes,
             self.data_edges,
             self.control_edges,
             self.class_colocated,
@@ -68,7 +70,6 @@ impl fmt::Display for ImportReport {
             self.unknown_sizes,
             self.unknown_costs,
             self.cpu_only
-        )?;
-        self.unrolled.map_or(Ok(()), |unrolled| write!(f, ", {unrolled}"))
+        )
     }
 }
