@@ -29,7 +29,7 @@ placebench: on which device should each operation of a dataflow graph run, and h
 
   placebench run                     the main job: a built-in suite on real graphs, a table, a run folder (1 minute)
   placebench run mine.toml           your suite: graphs x clusters x placers x schedulers
-  placebench report runs/default-1   a run as one page to look at; 'figure' and 'table' for papers
+  placebench report runs/default-1   a run as one page to look at; 'figure', 'table', 'cite' for papers
   placebench compare OLD NEW         what got better and worse; 'rank' for placers, 'trend' for a history
   placebench place nmt -p heft       one graph, one placer; 'execute' runs the placement for real
   placebench generate laich1 -o g    a graph for any tool; 'convert', 'inspect' and 'partition' take it from there

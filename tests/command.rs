@@ -449,3 +449,44 @@ fn published_schedules_on_a_matrix_of_times_are_found_from_its_file() {
         assert_eq!(answer["row"]["makespan"].as_f64(), Some(makespan), "{placer}");
     }
 }
+
+/// docs/REFERENCE.md is what the verbs say of themselves: `placebench man --markdown > docs/REFERENCE.md`.
+#[test]
+fn the_reference_is_the_help_of_the_verbs() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = text(&placebench(folder.path(), &["man", "--markdown"]).stdout);
+    assert_eq!(include_str!("../docs/REFERENCE.md"), printed, "placebench man --markdown > docs/REFERENCE.md");
+}
+
+#[test]
+fn each_verb_has_a_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = placebench(folder.path(), &["man", "--out", "man1"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let whole = text(&placebench(folder.path(), &["man"]).stdout);
+    for verb in ["run", "place", "cite", "execute-worker"] {
+        assert!(whole.contains(&format!("placebench\\-{}(1)", verb.replace('-', "\\-"))), "{verb}");
+        let page = std::fs::read_to_string(folder.path().join(format!("man1/placebench-{verb}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS"), "{verb}");
+        assert_eq!(text(&placebench(folder.path(), &["man", verb]).stdout).matches(".SH SYNOPSIS").count(), 1);
+    }
+    assert_one_line_error(&placebench(folder.path(), &["man", "runn"]), "unknown verb 'runn': did you mean 'run'?");
+}
+
+#[test]
+fn a_suite_that_lacks_a_table_is_told_which() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = "[[graph]]\ncatalogue = \"convnet\"\n";
+    let cluster = "[[cluster]]\npreset = \"gtx1080x4\"\n";
+    for (tables, expected) in [
+        (graph.to_owned(), "s.toml:1: there is no [[cluster]]: add one with the key preset or file"),
+        (cluster.to_owned(), "s.toml:1: there is no [[graph]]: add one with the key catalogue, preset or file"),
+        (
+            graph.replace("[[graph]]", "[graph]") + cluster,
+            "s.toml:3: a table where a list of tables is expected: write [[name]] with two brackets in place of [name]",
+        ),
+    ] {
+        std::fs::write(folder.path().join("s.toml"), format!("name = \"s\"\nplacers = [\"heft\"]\n{tables}")).unwrap();
+        assert_one_line_error(&placebench(folder.path(), &["run", "s.toml"]), expected);
+    }
+}

@@ -177,6 +177,7 @@ fn every_verb_answers_with_one_document_of_the_keys_that_are_documented() {
     let answer = asked.ask(0, 1, &["compare", "old.csv", "worse.csv", "--all-cells"]);
     assert_eq!(answer["is_regression"], true);
     asked.ask(0, 0, &["trend", "h.csv", "--add", "a"]);
+    asked.ask(0, 0, &["cite", "a"]);
     asked.ask(0, 0, &["report", "a"]);
     asked.ask(0, 0, &["report", "a", "old.csv", "--out", "c.html"]);
     asked.ask(0, 0, &["figure", "a", "-k", "heat"]);

@@ -3,6 +3,7 @@
 mod agreement;
 mod bring_your_own;
 mod calibrate;
+mod cite;
 mod command;
 mod common;
 mod compare;

@@ -109,9 +109,10 @@ fn convert_passes_files_and_names_and_says_what_was_done() {
     assert!(second.status.success(), "{}", text(&second.stderr));
     let sizes = |name: &str| document(folder.path(), &["inspect", name, "--json"])["properties"]["ops"].clone();
     assert_eq!(sizes("a"), sizes("b"));
-    // What was converted keeps its passes, and those of the name come behind them.
+    // What was converted is a graph by the name of its folder, which remembers what it was made by.
     let row = document(folder.path(), &["place", "a+compress", "--json"])["row"].clone();
-    assert_eq!((&row["graph"], &row["passes"]), (&"a+compress".into(), &"recompute+compress".into()));
+    assert_eq!((&row["graph"], &row["passes"]), (&"a+compress".into(), &"compress".into()));
+    assert_eq!(document(folder.path(), &["inspect", "a", "--json"])["provenance"]["passes"], "recompute");
 }
 
 #[test]

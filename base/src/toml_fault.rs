@@ -42,6 +42,13 @@ impl TomlFault {
         let line = error.span().map(|span| line_at(text, span.start));
         let message = error.message().replace('\n', " ");
         let message = of_variant(&message).unwrap_or(message);
+        let message = match message.as_str() {
+            "invalid type: map, expected a sequence" => {
+                "a table where a list of tables is expected: write [[name]] with two brackets in place of [name]"
+                    .to_owned()
+            }
+            _ => message,
+        };
         let message = with_suggestion(&message).unwrap_or(message);
         Self { line, message: shortened(&message, MOST_CHARACTERS).into_owned() }
     }

@@ -297,6 +297,11 @@ impl Passes {
         Self { steps: self.steps.iter().filter(|step| is_after_placement(step)).cloned().collect() }
     }
 
+    /// Their names, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(|step| step.name.as_str())
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -318,6 +323,18 @@ impl Passes {
         }
         parts.push(&text[begin..]);
         parts
+    }
+
+    /// The name of a graph without the passes at its end: `convnet` of `convnet+prune+microbatch(m=8)`.
+    pub fn base_name(name: &str) -> &str {
+        let mut base = name;
+        for part in Self::split(name).into_iter().skip(1).rev() {
+            if Self::new([part]).is_err() {
+                break;
+            }
+            base = &base[..base.len() - part.len() - 1];
+        }
+        base
     }
 
     /// Changes a graph by one pass after another. Answers with the last graph, where its ops come from in the first, and a line
@@ -413,10 +430,18 @@ fn step(text: &str) -> Result<Spec, SpecError> {
         is_bare.then(|| format!("{name}({}={list}", first.name))
     });
     let parsed = named.as_deref().unwrap_or(text).parse();
-    let spec: Spec = parsed.map_err(|error| match error {
-        // The text as it was given.
-        SpecError::Syntax { .. } => SpecError::Syntax { text: text.trim().to_owned() },
-        error => error,
+    let closed = named.as_ref().filter(|_| text.trim_end().ends_with(')'));
+    let spec: Spec = parsed.map_err(|error| match (error, closed) {
+        (SpecError::Syntax { .. }, None) => SpecError::Syntax { text: text.trim().to_owned() },
+        // Of what was given, not of what was made of it.
+        (SpecError::Syntax { .. }, Some(_)) => SpecError::Together {
+            owner: name.to_owned(),
+            reason: format!(
+                "'{}' is not understood: only the first value goes without the name of its parameter",
+                text.trim()
+            ),
+        },
+        (error, _) => error,
     })?;
     spec.check_names(&declared)?;
     // The values are checked by reading them.
@@ -479,6 +504,15 @@ mod tests {
         assert!("".parse::<Passes>().unwrap().is_empty());
         assert_eq!(Passes::new(["microbatch(+04)"]).unwrap(), Passes::new(["microbatch(4)"]).unwrap());
         assert_eq!("prune(a+b)+fuse".parse::<Passes>().unwrap().to_string(), "prune(fetch=a+b)+fuse");
+        for (name, base) in [
+            ("convnet+prune+microbatch(m=8)", "convnet"),
+            ("convnet", "convnet"),
+            ("a+b.csv+fuse", "a+b.csv"),
+            ("prune+fuse", "prune"),
+            ("leveled(a+b)+prune(fetch=x+y)", "leveled(a+b)"),
+        ] {
+            assert_eq!(Passes::base_name(name), base);
+        }
         assert!(["prune+", "+prune", "prune++fuse"].iter().all(|text| text.parse::<Passes>().is_err()));
         let small = Passes::new(["compress(cost=1e-300)"]).unwrap();
         assert_eq!(small.to_string(), "compress(cost=1e-300)");
@@ -492,7 +526,8 @@ mod tests {
         assert!(refused("microbatch(n=8)").contains("has no parameter 'n'"), "{}", refused("microbatch(n=8)"));
         assert!(refused("microbatch(0)").contains("'m' is '0'"), "{}", refused("microbatch(0)"));
         assert!(refused("microbatch(8").contains("is no name with parameters"), "{}", refused("microbatch(8"));
-        assert!(refused("compress(16,32)").contains("'compress(16,32)' is no name"), "{}", refused("compress(16,32)"));
+        let reason = "'compress(16,32)' is not understood: only the first value goes without the name of its parameter";
+        assert_eq!(refused("compress(16,32)"), format!("'compress': {reason}"));
         assert_eq!(refused("cse(1)"), "'cse': takes no parameters: leave them out");
         assert_eq!(Passes::new(["cse()"]).unwrap(), Passes::new(["cse"]).unwrap());
     }

@@ -36,7 +36,6 @@ const HEFT: How<'_> = How {
 
 fn answer(problem: Problem, passes: &[&str], how: How<'_>) -> Answer {
     let passes = Passes::new(passes).unwrap();
-    let problem = Problem { passes: passes.clone(), ..problem };
     let graph = GraphEntry { name: Some("g".to_owned()), passes, ..GraphEntry::default() };
     let placer = registry::placer(&how.placer.parse().unwrap()).unwrap();
     let chosen = choose_scheduler(how.placer, &*placer, how.scheduler).unwrap();

@@ -4,6 +4,7 @@ pub mod export;
 pub mod figure;
 
 mod agreement_text;
+mod bibliography;
 mod claims;
 mod comparison;
 mod findings;
@@ -21,6 +22,7 @@ mod terminal;
 mod words;
 
 pub use agreement_text::agreement_table;
+pub use bibliography::{CitedWork, UsedThing, UsedThingsError, bibtex};
 pub use claims::{
     CONTROLS, Checked, CheckedError, Claim, ClaimOutcome, ClaimRatio, ClaimRecord, ClaimVerdict, Claims,
     ClaimsDocument, Dimension, FigureOrder, OrderAgreement, OrderRecord, OrderValues, Part, Reading, ReadingOption,

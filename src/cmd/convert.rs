@@ -141,8 +141,9 @@ fn read_dataflow(args: &Args, answer: &mut Answer) -> anyhow::Result<GraphFile> 
     let path = Path::new(&args.input);
     let is_name = catalogue::find(&args.input).is_ok() || GraphParams::preset(&args.input).is_some();
     if is_name || !path.exists() {
+        let named = GraphEntry::named(&args.input)?;
         refuse_options(args, &format!("'{}'", args.input))?;
-        let (header, passed) = GraphEntry::named(&args.input)?.with(&args.passes.passes()?)?.passed(args.seed)?;
+        let (header, passed) = named.with(&args.passes.passes()?)?.passed(args.seed)?;
         answer.report = report(None, &passed.lines);
         return Ok(GraphFile { header, graph: passed.graph, report: None });
     }

@@ -164,6 +164,9 @@ impl Checked {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+    if !args.passes.passes()?.is_empty() && (args.check.is_some() || args.print_parameters.is_some() || args.describe) {
+        bail!("--pass changes a graph that is made: leave it out, or --check, --print-parameters and --describe");
+    }
     if let Some(folder) = &args.check {
         return if stream::is_at(folder) { stream::check(args, folder, form) } else { check(args, folder, form) };
     }

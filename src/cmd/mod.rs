@@ -1,6 +1,7 @@
 //! The verbs.
 
 mod calibrate;
+mod cite;
 mod compare;
 mod convert;
 mod csv;
@@ -74,6 +75,8 @@ pub(crate) enum Verb {
     Rank(rank::Args),
     /// Keeps a history of runs and shows how results move.
     Trend(trend::Args),
+    /// Prints BibTeX of what a run used: algorithms, graphs, models, tools.
+    Cite(cite::Args),
     /// Shows the property sheet of a graph.
     Inspect(inspect::Args),
     /// Converts graphs and clusters between formats.
@@ -82,8 +85,8 @@ pub(crate) enum Verb {
     List(list::Args),
     /// Prints a script that completes the command in a shell, as in 'placebench completions bash'.
     Completions(shell::Completions),
-    /// Prints the manual page: 'placebench man | man -l -'.
-    Man,
+    /// Prints a manual page: 'placebench man run | man -l -'.
+    Man(shell::Man),
 }
 
 /// The option that every verb has but [`WITHOUT_JSON`].
@@ -136,11 +139,12 @@ impl Verb {
             Self::Compare(args) => compare::execute(&args, form),
             Self::Rank(args) => rank::execute(&args, form),
             Self::Trend(args) => trend::execute(&args, form),
+            Self::Cite(args) => cite::execute(&args, form),
             Self::Inspect(args) => inspect::execute(&args, form),
             Self::Convert(args) => convert::execute(&args, form),
             Self::List(args) => list::execute(&args, form),
             Self::Completions(args) => shell::completions(&args, command),
-            Self::Man => shell::man(command),
+            Self::Man(args) => shell::man(&args, command),
         }
     }
 }

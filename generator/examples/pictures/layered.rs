@@ -9,18 +9,18 @@ const ACROSS: f64 = 24.0;
 const DOWN: f64 = 34.0;
 
 /// A graph that is placed on two devices: ops of the second are squares.
-pub(crate) fn draw_placed(graph: &DataflowGraph, placement: &Placement) -> String {
-    drawn(graph, graph.op_ids().filter(|&op| placement.device_of(op).index() == 1).map(OpId::index).collect())
+pub(crate) fn draw_placed(graph: &DataflowGraph, placement: &Placement, known: &mut Vec<String>) -> String {
+    drawn(graph, known, graph.op_ids().filter(|&op| placement.device_of(op).index() == 1).map(OpId::index).collect())
 }
 
-/// A graph that is not placed.
-pub(crate) fn draw(graph: &DataflowGraph) -> String {
-    drawn(graph, Vec::new())
+/// A graph that is not placed. `known` are types of ops that have their colours already; those of the graph are added.
+pub(crate) fn draw(graph: &DataflowGraph, known: &mut Vec<String>) -> String {
+    drawn(graph, known, Vec::new())
 }
 
 /// An op's level is the number of edges of the longest path to it; on a level, ops are ordered by the mean place of
 /// their neighbours. Control edges are dashed.
-fn drawn(graph: &DataflowGraph, squares: Vec<usize>) -> String {
+fn drawn(graph: &DataflowGraph, known: &mut Vec<String>, squares: Vec<usize>) -> String {
     let mut level = vec![0usize; graph.op_count()];
     for op in graph.topological_order() {
         level[op.index()] = graph.predecessor_ops(op).iter().map(|op| level[op.index()] + 1).max().unwrap_or(0);
@@ -55,7 +55,15 @@ fn drawn(graph: &DataflowGraph, squares: Vec<usize>) -> String {
         }
     }
     let types = graph.op_types();
-    let kind = |op: OpId| types.and_then(|types| types.number(op.index())).unwrap_or(0);
+    let mut colours: Vec<usize> = Vec::new();
+    for label in types.map_or(&[][..], |types| types.labels()) {
+        let colour = known.iter().position(|name| name == label);
+        colours.push(colour.unwrap_or_else(|| {
+            known.push(label.clone());
+            known.len() - 1
+        }));
+    }
+    let kind = |op: OpId| types.and_then(|types| types.number(op.index())).map_or(0, |number| colours[number as usize]);
     // Long edges lean a little, so that they do not hide behind the ops between.
     let points =
         graph.op_ids().map(|op| (x[op.index()] + lean(level[op.index()]), DOWN * level[op.index()] as f64, kind(op)));
@@ -66,7 +74,8 @@ fn drawn(graph: &DataflowGraph, squares: Vec<usize>) -> String {
     let lines = graph.edges().map(|(source, edge)| (source.index(), edge.op.index())).collect();
     let dashed =
         graph.edges().enumerate().filter(|(_, (_, edge))| edge.tensor.is_none()).map(|(line, _)| line).collect();
-    let kinds = types.map_or(Vec::new(), |types| types.labels().iter().map(String::as_str).collect());
+    let mut kinds: Vec<(usize, &str)> = Vec::new();
+    kinds.extend(colours.iter().map(|&colour| (colour, known[colour].as_str())));
     Picture { points, squares, lines, dashed, kinds, arrows: true, radius: 4.5 }.svg()
 }
 

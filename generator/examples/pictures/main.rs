@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let is_family = |text: &&&str| text.split('(').next() == Some(entry.name);
         let text = SMALL.iter().find(is_family).map_or(entry.name, |text| *text);
         let drawing = match described(text).ok_or_else(|| format!("no family '{text}'"))?? {
-            Described::Dataflow(params) => layered::draw(&params.generate(1)?),
+            Described::Dataflow(params) => layered::draw(&params.generate(1)?, &mut Vec::new()),
             Described::Undirected(params) => spring::draw(&params.generate(1)?),
         };
         std::fs::write(Path::new(&folder).join(format!("{}.svg", entry.name)), drawing)?;
@@ -65,6 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A pass with its parameters, and the graph that shows what it does; those of [`step`] show the others.
 const SHOWN: &[(&str, &str)] = &[
+    ("coarsen", "training_steps(workers=1)"),
     ("microbatch(m=3)", "pipeline(stages=3,micro_batches=1,schedule=free)"),
     ("replicate(n=3)", "training_steps(workers=1)"),
     ("recompute", "pipeline(stages=6,micro_batches=1,schedule=free)"),
@@ -74,18 +75,20 @@ const SHOWN: &[(&str, &str)] = &[
 fn passes(folder: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(folder)?;
     for entry in PASSES.iter() {
+        // A type has one colour before and after.
+        let mut types = Vec::new();
         if entry.is_after_placement {
             let (instance, placement) = step::placed()?;
             std::fs::write(
                 folder.join(format!("{}-before.svg", entry.name)),
-                layered::draw_placed(instance.graph(), &placement),
+                layered::draw_placed(instance.graph(), &placement, &mut types),
             )?;
             let pass = if entry.name == "compress" { "compress(least=0,cost=0.01)" } else { entry.name };
             let changed = Passes::new([pass])?.apply_placed(&instance, &placement)?;
             let graph = changed.instance.graph();
             std::fs::write(
                 folder.join(format!("{}.svg", entry.name)),
-                layered::draw_placed(graph, &changed.placement),
+                layered::draw_placed(graph, &changed.placement, &mut types),
             )?;
             println!("{}", changed.lines.concat());
             continue;
@@ -99,9 +102,9 @@ fn passes(folder: &Path) -> Result<(), Box<dyn Error>> {
             None if entry.name == "cse" => (entry.name, step::written_twice()?),
             None => (entry.name, step::step()?),
         };
-        std::fs::write(folder.join(format!("{}-before.svg", entry.name)), layered::draw(&graph))?;
+        std::fs::write(folder.join(format!("{}-before.svg", entry.name)), layered::draw(&graph, &mut types))?;
         let passed = Passes::new([pass])?.apply(graph)?;
-        std::fs::write(folder.join(format!("{}.svg", entry.name)), layered::draw(&passed.graph))?;
+        std::fs::write(folder.join(format!("{}.svg", entry.name)), layered::draw(&passed.graph, &mut types))?;
         println!("{}", passed.lines.concat());
     }
     Ok(())

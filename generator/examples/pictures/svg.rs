@@ -3,7 +3,11 @@
 use std::fmt::Write as _;
 
 /// Colours that most people can tell apart (Okabe, Ito 2008).
-const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#b0a000"];
+/// and shades of them.
+const COLOURS: [&str; 12] = [
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#b0a000", "#7f5f2f", "#7f3fbf", "#7fbf3f",
+    "#5f5f5f", "#bf0000",
+];
 
 /// A picture: points with their kind, lines between them, and the names of the kinds.
 pub(crate) struct Picture<'a> {
@@ -13,7 +17,8 @@ pub(crate) struct Picture<'a> {
     pub(crate) lines: Vec<(usize, usize)>,
     /// Lines that are dashed.
     pub(crate) dashed: Vec<usize>,
-    pub(crate) kinds: Vec<&'a str>,
+    /// The number of each kind, and its name.
+    pub(crate) kinds: Vec<(usize, &'a str)>,
     pub(crate) arrows: bool,
     pub(crate) radius: f64,
 }
@@ -28,7 +33,7 @@ impl Picture<'_> {
         // The legend in rows below the drawing.
         let (mut legend, mut at, mut row) = (String::new(), MARGIN, 0.0);
         let wide = width.max(200.0);
-        for (kind, name) in self.kinds.iter().enumerate() {
+        for &(kind, name) in &self.kinds {
             let length = 18.0 + 6.4 * name.len() as f64;
             if at + length > wide && at > MARGIN {
                 (at, row) = (MARGIN, row + LINE);

@@ -48,7 +48,7 @@ pub(super) struct Pipeline {
 impl GraphFamily for Pipeline {
     const NAME: &'static str = "pipeline";
     const SUMMARY: &'static str = "pipeline-parallel training step: stages, micro-batches, a schedule";
-    const SOURCE: &'static str = "Huang et al. 2019; Narayanan et al. 2019, 2021";
+    const SOURCE: &'static str = "Huang et al. 2019; Narayanan et al. 2019; Narayanan et al. 2021";
     const COSTS: Source = Source::Own;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {

@@ -13,6 +13,15 @@ const ADDITIONS: [&str; 6] = ["Add", "AddN", "AddV2", "AssignAdd", "add", "add_a
 /// Op types that put tensors one behind the other.
 const JOINS: [&str; 3] = ["Concat", "ConcatV2", "concatenate"];
 
+/// Op types that make of several parts of sums, each beside or after the other, parts of sums.
+const LINEAR: [&str; 6] = ["Pack", "Sum", "Identity", "reduce_sum", "stack", "reshape"];
+
+/// Whether what an op makes of parts of sums is a part of the sum that it makes of the sums.
+pub(super) fn is_linear(graph: &DataflowGraph, op: OpId) -> bool {
+    let is_one = |name: &str| ADDITIONS.contains(&name) || JOINS.contains(&name) || LINEAR.contains(&name);
+    op_type(graph, op).is_some_and(is_one)
+}
+
 /// The costs of additions in a graph, for each byte that they read and write: what its own additions cost on the mean, weighed by
 /// their bytes; where it has none, what its ops cost. So are those of joins, but that a graph without any takes its additions.
 pub(super) struct Additions<'g> {

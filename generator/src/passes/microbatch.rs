@@ -8,7 +8,7 @@ use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
 
 use super::additions::Additions;
-use super::training_step::{TrainingStep, undivided};
+use super::training_step::{TrainingStep, is_update_type, undivided};
 use crate::pass::{Kept, Pass, PassError, Passed};
 use crate::rewrite::{Draft, Rewrite, refused_by};
 
@@ -70,6 +70,13 @@ impl Pass for Microbatch {
         if !graph.op_ids().any(|op| step.is_repeated(op)) {
             let inputs = "no op takes inputs that could be divided (Placeholder in TensorFlow, input in JAX)";
             return Err(PassError::refused::<Self>(inputs));
+        }
+        if let Some(op) = graph.op_ids().find(|&op| step.is_repeated(op) && is_update_type(graph, op)) {
+            let what = graph.label(op);
+            return Err(PassError::refused::<Self>(format!(
+                "{what} updates a variable, as its type says, but is colocated with none, so that it would be done {} times: colocate it",
+                self.m
+            )));
         }
         let m = f64::from(self.m);
         PassError::check_size::<Self>(m * graph.op_count() as f64, m * graph.edge_count() as f64)?;

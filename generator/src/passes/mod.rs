@@ -9,6 +9,7 @@ mod cse;
 mod delay_receives;
 mod fuse;
 mod microbatch;
+mod parts;
 mod prune;
 mod recompute;
 mod replicate;

@@ -1,5 +1,6 @@
 //! What nothing needs is left out.
 
+use placebench_base::did_you_mean;
 use placebench_base::params::Params;
 use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, GraphError, OpId};
@@ -32,8 +33,11 @@ impl Pass for Prune {
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let names = |text: &str| {
-            let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-            Some(list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect())
+            let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).trim();
+            if list.is_empty() {
+                return Some(Vec::new());
+            }
+            list.split(',').map(|name| Some(name.trim().to_owned()).filter(|name| !name.is_empty())).collect()
         };
         let doc = "names of fetched ops, as one name or [name,name]; [] stands for the updates of the variables, or for all that \
                    depends on inputs and is not consumed where nothing is updated";
@@ -57,7 +61,11 @@ impl Prune {
     fn fetched(&self, graph: &DataflowGraph) -> Result<Vec<OpId>, PassError> {
         let named = |name: &String| {
             let found = graph.op_ids().find(|&op| graph.name(op) == Some(name));
-            found.ok_or_else(|| PassError::refused::<Self>(format!("the graph has no op '{name}' to fetch")))
+            found.ok_or_else(|| {
+                let remedy = did_you_mean(name, graph.op_ids().filter_map(|op| graph.name(op)));
+                let remedy = if graph.has_names() { remedy } else { "its ops have no names".to_owned() };
+                PassError::refused::<Self>(format!("the graph has no op '{name}' to fetch: {remedy}"))
+            })
         };
         if !self.fetch.is_empty() {
             return self.fetch.iter().map(named).collect();
@@ -69,7 +77,7 @@ impl Prune {
         };
         match fetched.is_empty() {
             true => Err(PassError::refused::<Self>(
-                "no op updates a variable or depends on an input: name the fetched ops, as in prune(NAME)",
+                "no op updates a variable or takes data of an input and hands none on: name the fetched ops, as in prune(NAME)",
             )),
             false => Ok(fetched),
         }

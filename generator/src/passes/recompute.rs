@@ -78,13 +78,15 @@ struct Directions {
     is_forward: Vec<bool>,
     is_backward: Vec<bool>,
     order: Vec<OpId>,
+    positions: Vec<u32>,
 }
 
 impl Directions {
     fn of(graph: &DataflowGraph, step: &TrainingStep) -> Self {
         let is_forward = step.forward(graph);
         let is_backward = graph.op_ids().map(|op| step.is_repeated(op) && !is_forward[op.index()]).collect();
-        Self { is_forward, is_backward, order: graph.topological_order().collect() }
+        let (order, positions) = (graph.topological_order().collect(), graph.topological_positions());
+        Self { is_forward, is_backward, order, positions }
     }
 
     /// The ops that take a tensor and are of the backward pass.
@@ -138,9 +140,9 @@ impl Directions {
         let held = |is_kept: &[bool], op: OpId| -> f64 {
             graph.outputs(op).filter(|tensor| is_kept[tensor.index()]).map(bytes).sum()
         };
-        let mut left: f64 = activations.iter().map(|&op| held(&is_kept, op)).sum();
-        let most = share * left;
         let mut again = vec![false; graph.op_count()];
+        let mut left = self.kept_bytes(graph, &again);
+        let most = share * left;
         // Bytes freed for each unit of work, at first.
         let value = |op: &OpId| {
             let (ops, kept) = self.chain(graph, *op, &is_kept, &again);
@@ -151,8 +153,12 @@ impl Directions {
         let mut candidates: Vec<(f64, OpId)> = candidates.map(|op| (value(op), *op)).collect();
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, op) in candidates {
+            // What an op frees is estimated; whether it is enough is counted.
             if left <= most {
-                break;
+                left = self.kept_bytes(graph, &again);
+                if left <= most {
+                    break;
+                }
             }
             let (ops, kept) = self.chain(graph, op, &is_kept, &again);
             let freed = held(&is_kept, op) - kept.iter().map(|&tensor| bytes(tensor)).sum::<f64>();
@@ -188,18 +194,42 @@ impl Directions {
         (ops, kept.into_iter().collect())
     }
 
-    /// The graph in which the backward pass takes these ops' outputs from copies of them.
-    fn with_again(&self, graph: &DataflowGraph, again: &[bool]) -> Result<Passed, GraphError> {
-        let position = graph.topological_positions();
-        // For each op that is done again, the first op of the backward pass that needs it.
+    /// The ops of the backward pass that an op takes something of.
+    fn gradients<'a>(&'a self, graph: &'a DataflowGraph, op: OpId) -> impl Iterator<Item = OpId> + 'a {
+        graph.predecessor_ops(op).iter().copied().filter(|source| self.is_backward[source.index()])
+    }
+
+    /// For each op that is done again, the first op of the backward pass that needs it. What nothing of the backward pass comes before
+    /// would be done again at once, and is not.
+    fn first_needed(&self, graph: &DataflowGraph, again: &[bool]) -> Vec<Option<OpId>> {
         let mut first: Vec<Option<OpId>> = vec![None; graph.op_count()];
-        let gradients = |op: OpId| graph.predecessor_ops(op).iter().filter(|source| self.is_backward[source.index()]);
         for &op in self.order.iter().rev().filter(|op| again[op.index()]) {
             let copies = graph.successor_ops(op).iter().filter_map(|taker| first[taker.index()]);
-            let needed = self.backward_takers(graph, op).chain(copies).min_by_key(|taker| position[taker.index()]);
-            // What nothing of the backward pass comes before would be done again at once.
-            first[op.index()] = needed.filter(|&taker| gradients(taker).next().is_some());
+            let needed = self.backward_takers(graph, op).chain(copies);
+            let needed = needed.min_by_key(|taker| self.positions[taker.index()]);
+            first[op.index()] = needed.filter(|&taker| self.gradients(graph, taker).next().is_some());
         }
+        first
+    }
+
+    /// Bytes of the forward pass that stay for the backward pass, or for what is done again in it.
+    fn kept_bytes(&self, graph: &DataflowGraph, again: &[bool]) -> f64 {
+        let first = self.first_needed(graph, again);
+        let is_later = |op: OpId| self.is_backward[op.index()] || first[op.index()].is_some();
+        let kept = |&op: &OpId| -> f64 {
+            let stays = |tensor: &TensorId| {
+                let mut takers = graph.successors(op).filter(|edge| edge.tensor == Some(*tensor));
+                takers.any(|edge| is_later(edge.op))
+            };
+            graph.outputs(op).filter(stays).map(|tensor| graph.tensor_bytes(tensor) as f64).sum()
+        };
+        let forward = self.order.iter().filter(|op| self.is_forward[op.index()]);
+        forward.filter(|op| first[op.index()].is_none()).map(kept).sum()
+    }
+
+    /// The graph in which the backward pass takes these ops' outputs from copies of them.
+    fn with_again(&self, graph: &DataflowGraph, again: &[bool]) -> Result<Passed, GraphError> {
+        let first = self.first_needed(graph, again);
         let mut rewrite = Rewrite::new(graph);
         let new: Vec<OpId> = graph.op_ids().map(|op| rewrite.add(Draft::of(graph, op))).collect();
         let copy: Vec<Option<OpId>> = graph
@@ -217,7 +247,7 @@ impl Directions {
             }
             if let (Some(id), Some(taker)) = (copy[op.index()], first[op.index()]) {
                 rewrite.connect(op, id, of_copy)?;
-                for gradient in gradients(taker) {
+                for gradient in self.gradients(graph, taker) {
                     rewrite.builder.add_control_edge(new[gradient.index()], id)?;
                 }
             }
@@ -227,7 +257,11 @@ impl Directions {
         let forward: f64 = graph.op_ids().filter(|op| self.is_forward[op.index()]).map(|op| work(graph, op)).sum();
         let count = copy.iter().flatten().count();
         let share = if forward > 0.0 { 100.0 * (done / forward).max(0.0) } else { 0.0 };
-        rewrite.finish(format!("{count} ops are done again, {share:.0} % of the work of the forward pass"))
+        let kept = [again, &vec![false; again.len()]].map(|again| self.kept_bytes(graph, again));
+        let kept = if kept[1] > 0.0 { 100.0 * kept[0] / kept[1] } else { 100.0 };
+        rewrite.finish(format!(
+            "{count} ops are done again, {share:.0} % of the work of the forward pass; {kept:.0} % of the bytes that it leaves stay"
+        ))
     }
 }
 

@@ -8,6 +8,7 @@ use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
 
 use super::copies::{Exchange, check_size};
+use super::parts::partial_sums;
 use super::training_step::{SMALL, TrainingStep, is_state, undivided};
 use crate::exchange::{Members, share};
 use crate::pass::{Kept, Pass, PassError, Passed};
@@ -24,8 +25,8 @@ use crate::sketch::Output;
 /// gradients of W bytes 2(n − 1) · W bytes move, or 3(n − 1) · W, if no two copies share a device.
 ///
 /// Stage 2 differs from stage 1 in what is kept of gradients between micro-batches: as a graph of one step, in which a tensor is
-/// freed after its last use, it is the same. A norm of all gradients would need a sum of one number for each group over the
-/// copies, which is left out.
+/// freed after its last use, it is the same. What makes a number of a divided gradient, as a norm of all gradients does, makes a part
+/// of it, which is summed over the copies by recursive doubling. A state of at most 8 bytes, such as a count of steps, is not divided.
 ///
 /// Gradients of some rows are gathered by all copies, each of which updates the rows that it has.
 ///
@@ -64,6 +65,9 @@ impl Pass for ShardState {
     }
 }
 
+/// Bytes of a number, which is not divided.
+const NUMBER: u64 = 8;
+
 /// What is divided, and who takes what.
 struct Sharding<'g, 's> {
     graph: &'g DataflowGraph,
@@ -71,6 +75,8 @@ struct Sharding<'g, 's> {
     n: usize,
     /// Whether an op is done by each copy for an n-th of a variable.
     is_shard: Vec<bool>,
+    /// Whether an op makes a part of a sum over the copies.
+    is_partial: Vec<bool>,
     /// Tensors of weights that are divided, by stage 3, and that ops done for each example take.
     is_gathered: Vec<bool>,
     /// The op that makes new weights, and their bytes, where they are gathered at the end.
@@ -89,6 +95,7 @@ impl<'g, 's> Sharding<'g, 's> {
             step,
             n,
             is_shard: vec![false; graph.op_count()],
+            is_partial: Vec::new(),
             is_gathered: vec![false; graph.tensor_count()],
             updated: Vec::new(),
             is_backward,
@@ -127,6 +134,13 @@ impl<'g, 's> Sharding<'g, 's> {
                 sharding.updated.push((last, weights));
             }
         }
+        let mut is_shard = sharding.is_shard.clone();
+        sharding.is_partial = partial_sums(graph, step, &mut is_shard, |source, tensor| {
+            let mut takers = graph.successors(source).filter(|edge| edge.tensor == Some(tensor));
+            let is_divided = takers.any(|edge| !step.is_repeated(edge.op) && sharding.is_shard[edge.op.index()]);
+            step.is_repeated(source) && !step.is_rows(tensor) && is_divided
+        });
+        sharding.is_shard = is_shard;
         sharding
     }
 
@@ -138,6 +152,8 @@ impl<'g, 's> Sharding<'g, 's> {
     fn made(&self) -> Result<Passed, GraphError> {
         let (graph, step, n) = (self.graph, self.step, self.n);
         let whole = undivided(graph, step);
+        let is_number: Vec<bool> =
+            (0..graph.tensor_count()).map(|tensor| graph.tensor_bytes(TensorId::new(tensor)) <= NUMBER).collect();
         let last: BTreeMap<OpId, u64> = self.updated.iter().copied().collect();
         let mut rewrite = Rewrite::new(graph);
         let mut copies: Vec<Vec<OpId>> = Vec::with_capacity(n);
@@ -145,9 +161,13 @@ impl<'g, 's> Sharding<'g, 's> {
             let draft = |op: OpId| {
                 let mut draft = match (step.is_repeated(op), self.is_shard[op.index()]) {
                     (true, _) => Draft::part_of(graph, op, n, &whole),
-                    (false, true) => Draft::part_of(graph, op, n, &[]),
+                    (false, true) => Draft::part_of(graph, op, n, &is_number),
+                    (false, false) if self.is_partial[op.index()] => Draft::of(graph, op).scaled(1.0 / n as f64),
                     (false, false) => Draft::of(graph, op),
                 };
+                if graph.memory_bytes(op) <= NUMBER {
+                    draft.memory_bytes = graph.memory_bytes(op);
+                }
                 // An update that does not hand on its part of the new weights does so now.
                 if let Some(&weights) = last.get(&op).filter(|&&weights| n > 1 && self.port_of(op, weights).is_none()) {
                     draft.outputs.push(share(weights, (copy + 1) % n, n));
@@ -168,7 +188,8 @@ impl<'g, 's> Sharding<'g, 's> {
                     continue;
                 };
                 let bytes = graph.tensor_bytes(tensor);
-                let is_summed = step.is_repeated(edge.op) && !step.is_repeated(op);
+                let is_partial = self.is_partial[edge.op.index()] && !self.is_partial[op.index()];
+                let is_summed = (step.is_repeated(edge.op) && !step.is_repeated(op)) || is_partial;
                 let is_gathered = self.is_gathered[tensor.index()] && step.is_repeated(op);
                 let results = if n == 1 || bytes == 0 || !(is_summed || is_gathered) {
                     None
@@ -236,7 +257,13 @@ impl<'g, 's> Sharding<'g, 's> {
             let what = (producer, format!("rows_{port}"), bytes);
             return ring.exchange(what, &tensors, |sum, ring| sum.gathered_on_a_ring(ring));
         }
-        let in_full = bytes <= SMALL || !self.is_shard[taker.index()];
+        if self.is_partial[producer.index()] {
+            let what = (producer, format!("sum_{port}"), bytes);
+            return ring.exchange(what, &tensors, |sum, ring| sum.by_recursive_doubling(ring));
+        }
+        let mut takers = graph.successors(producer).filter(|edge| edge.tensor == Some(tensor));
+        let in_full =
+            bytes <= SMALL || !takers.any(|edge| !self.step.is_repeated(edge.op) && self.is_shard[edge.op.index()]);
         ring.exchange((producer, format!("sum_{port}"), bytes), &tensors, |sum, ring| match in_full {
             true => sum.on_a_ring(ring),
             false => {

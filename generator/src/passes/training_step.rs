@@ -170,13 +170,20 @@ impl TrainingStep {
         found
     }
 
-    /// What is done once with the gradient of a group's variables, up to their updates.
+    /// What is done once with the gradient of a group's variables, up to their updates. Numbers, such as a norm of all gradients, are
+    /// no way to it.
     pub(super) fn after_gradient(&self, graph: &DataflowGraph, group: GroupId) -> Vec<OpId> {
         let members = graph.colocation().members(group).iter().copied();
         let mut found: Vec<OpId> = members.filter(|&op| self.is_update(op)).collect();
+        // The largest: the optimizer's numbers may be in the group, too.
+        let variable = sizes_of(graph, group.index()).max();
+        let is_way = |edge: &Edge| {
+            let bytes = graph.edge_bytes(*edge);
+            edge.tensor.is_some() && (bytes > SMALL || Some(bytes) == variable)
+        };
         let mut at = 0;
         while let Some(&op) = found.get(at) {
-            for edge in graph.predecessors(op).filter(|edge| edge.tensor.is_some()) {
+            for edge in graph.predecessors(op).filter(is_way) {
                 if self.takes_inputs(edge.op) && !self.is_repeated(edge.op) && !found.contains(&edge.op) {
                     found.push(edge.op);
                 }
@@ -241,16 +248,18 @@ fn reaching(graph: &DataflowGraph, from: &[OpId]) -> Vec<bool> {
     reaching
 }
 
+/// Whether an op changes a variable, as its type says.
+pub(super) fn is_update_type(graph: &DataflowGraph, op: OpId) -> bool {
+    op_type(graph, op).is_some_and(|name| name == "fused_adam" || UPDATES.iter().any(|prefix| name.starts_with(prefix)))
+}
+
 /// For each op that updates a variable, the number of the variable's group. Updates are on the variable's device and wait for what
 /// takes inputs. In some groups types say which ops these are. In the others an op is no update if data from it gets to an update of
 /// another group: an op that reads a row of a table is on the table's device, too.
 fn updates(graph: &DataflowGraph, takes_inputs: &[bool]) -> Vec<Option<usize>> {
     let starts: Vec<OpId> = graph.op_ids().filter(|op| takes_inputs[op.index()]).collect();
     let waits = reached(graph, &starts, true);
-    let says_so = |op: OpId| {
-        op_type(graph, op)
-            .is_some_and(|name| name == "fused_adam" || UPDATES.iter().any(|prefix| name.starts_with(prefix)))
-    };
+    let says_so = |op: OpId| is_update_type(graph, op);
     // By op, the group if it may be an update, and whether the type says so.
     let mut may_be: Vec<Option<(usize, bool)>> = vec![None; graph.op_count()];
     for (group, members) in graph.colocation().groups() {
@@ -472,7 +481,7 @@ fn is_sized_as(graph: &DataflowGraph, op: OpId, group: usize) -> bool {
 }
 
 /// Whether a variable of a group has this number of bytes, or as many values in another precision.
-fn is_size_of(graph: &DataflowGraph, bytes: u64, group: usize) -> bool {
+pub(super) fn is_size_of(graph: &DataflowGraph, bytes: u64, group: usize) -> bool {
     sizes_of(graph, group).any(|size| size == bytes || size == 2 * bytes || 2 * size == bytes)
 }
 

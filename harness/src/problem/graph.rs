@@ -97,7 +97,7 @@ impl GraphEntry {
         };
         match (1..parts.len()).rev().find_map(of) {
             Some(found) => found,
-            None => Self::without_passes(parts[0]),
+            None => Self::without_passes(Passes::base_name(text)),
         }
     }
 

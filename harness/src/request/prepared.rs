@@ -6,7 +6,6 @@ use std::time::Duration;
 use placebench_algorithms::StopToken;
 use placebench_algorithms::fairness::{Assumption, broken_assumptions};
 use placebench_datasets::{Instance, Renumbered, Time};
-use placebench_generator::Passes;
 
 use super::cell::{CellRequest, failed};
 use super::scheduler::CHOSEN;
@@ -21,8 +20,6 @@ use crate::results::Row;
 #[derive(Clone)]
 pub struct Prepared {
     instance: Instance,
-    /// The passes that changed the graph, or will change it when it is placed.
-    passes: Passes,
     reference: Reference,
     /// The makespan of `single_device` under each network model that was asked for.
     single_device: Vec<(&'static str, Option<Time>)>,
@@ -62,7 +59,7 @@ impl Prepared {
         networks: impl IntoIterator<Item = &'static dyn NetworkModel>,
         stop: &StopToken,
     ) -> Self {
-        let Problem { instance, passes, .. } = problem;
+        let instance = problem.instance;
         let reference = Reference::new(&instance);
         let makespan = |network: &'static dyn NetworkModel| {
             reference.clone().with_single_device(&instance, &Simulator::new(network), stop).single_device
@@ -71,7 +68,6 @@ impl Prepared {
             single_device: networks.into_iter().map(|network| (network.name(), makespan(network))).collect(),
             broken: broken_assumptions(&Assumption::ALL, &instance),
             instance,
-            passes,
             reference,
             numberings: Arc::new([]),
             seed: 0,
@@ -114,7 +110,6 @@ impl Prepared {
         // A bound of the graph that is placed is none of what passes make of it then.
         let is_bounded = request.graph.passes.after_placement().is_empty();
         Row {
-            passes: (!self.passes.is_empty()).then(|| self.passes.to_string()),
             assumptions_broken: (!assumed.is_empty()).then(|| assumed.join(", ")),
             devices: self.instance.cluster().device_count() as u32,
             ops: self.instance.graph().op_count() as u64,

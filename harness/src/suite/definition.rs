@@ -276,7 +276,13 @@ impl Suite {
         let mut suite: Self = parse_toml(text).map_err(|TomlFault { line, message }| SuiteError::Syntax {
             path: path.to_owned(),
             line: line.unwrap_or(1) as usize,
-            reason: message,
+            reason: match message.as_str() {
+                "missing field `graph`" => {
+                    "there is no [[graph]]: add one with the key catalogue, preset or file".to_owned()
+                }
+                "missing field `cluster`" => "there is no [[cluster]]: add one with the key preset or file".to_owned(),
+                _ => message,
+            },
         })?;
         suite.name_placers().map_err(|reason| SuiteError::Item {
             path: path.to_owned(),

@@ -34,7 +34,8 @@ pub(super) fn passes(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFi
     let ratio = |placer: usize, with: usize, without: usize| {
         let (with, without) = (value(placer, with)?, value(placer, without)?);
         let ratio = if scores.metric().more_is_better() { without / with } else { with / without };
-        ratio.is_finite().then_some(ratio)
+        // Nothing is a multiple of 0.
+        (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     };
     let cell = |passes: &String, placer: usize| {
         let of_passes = pairs.iter().filter(|(used, ..)| *used == passes);
@@ -43,7 +44,9 @@ pub(super) fn passes(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFi
     };
     let placers = 0..scores.placers.len();
     let cells = shown.iter().map(|own| placers.clone().map(|placer| cell(own, placer)).collect()).collect();
+    // A title that is a ratio itself is one thing.
     let title = scores.metric().title();
+    let title = if title.contains(" / ") { format!("({title})") } else { title.to_string() };
     let what = match scores.metric().more_is_better() {
         true => format!("{title} without passes / {title}"),
         false => format!("{title} / {title} without passes"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use placebench_datasets::is_equal;
+use placebench_generator::Passes;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -12,7 +13,7 @@ use crate::statistics::percentile_interval;
 /// Share of the resampled means beyond each end of an interval: 95 % confidence.
 const TAIL: f64 = 0.025;
 
-/// A graph that was drawn, on all clusters and under all rules that it was judged under.
+/// A graph that was drawn, with what passes make of it, on all clusters and under all rules that it was judged under.
 ///
 /// Draws that share their graph, such as those of a placer's own randomness, are one observation: many of them make its
 /// value more certain, but say nothing of other graphs. Neither do clusters and network models.
@@ -55,8 +56,9 @@ impl Grid {
         let mut draws: BTreeMap<_, Vec<(usize, usize)>> = BTreeMap::new();
         for (position, &instance) in instances.iter().enumerate() {
             let GridInstance { key, draws: own, .. } = &self.instances[instance];
+            let graph = Passes::base_name(&key.graph);
             for (number, draw) in own.iter().enumerate() {
-                let of_graph = (key.suite.as_str(), key.graph.as_str(), draw.repetition, draw.seed);
+                let of_graph = (key.suite.as_str(), graph, draw.repetition, draw.seed);
                 draws.entry(of_graph).or_default().push((position, number));
             }
         }

@@ -225,6 +225,16 @@ fn draws_of_one_graph_are_one_observation_and_drawn_graphs_are_one_each() {
     assert_eq!(one, [None, None], "a single graph says nothing about others");
 }
 
+/// What passes make of a graph says nothing of other graphs.
+#[test]
+fn a_graph_and_what_passes_make_of_it_are_one_observation() {
+    let graphs = ["a", "a+prune", "a+prune+microbatch(m=2)", "b", "b+prune", "c+d"];
+    let rows = graphs.iter().flat_map(|graph| [row(graph, "x", "s", 0, Some(1.0)), row(graph, "y", "s", 0, Some(2.0))]);
+    let grid = grid_of(&rows.collect::<Vec<_>>());
+    let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+    assert_eq!(standings.observations(&grid).len(), 3);
+}
+
 #[test]
 fn an_interval_holds_the_mean_and_is_as_wide_as_the_draws_are_apart() {
     let mut rows = Vec::new();

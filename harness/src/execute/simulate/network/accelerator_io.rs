@@ -25,6 +25,10 @@ impl NetworkModel for AcceleratorIo {
         "as contention_free; in the period, accelerators spend time on what they send and take in (Tarnawski et al.)"
     }
 
+    fn source(&self) -> &'static str {
+        "Tarnawski et al. 2020, §3"
+    }
+
     fn laws(&self) -> &'static [TransferLaw] {
         &[TransferLaw::ExactTime]
     }

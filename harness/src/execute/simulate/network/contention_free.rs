@@ -22,6 +22,10 @@ impl NetworkModel for ContentionFree {
         "a transfer takes latency + bytes / rate, whatever else is under way (L)"
     }
 
+    fn source(&self) -> &'static str {
+        "L §2.5"
+    }
+
     fn laws(&self) -> &'static [TransferLaw] {
         &[TransferLaw::ExactTime]
     }

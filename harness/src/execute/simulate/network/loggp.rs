@@ -43,6 +43,10 @@ impl NetworkModel for LogGp {
         "a device injects one tensor at a time and takes in one at a time; latency keeps neither end busy (LogGP)"
     }
 
+    fn source(&self) -> &'static str {
+        "Alexandrov et al. 1995"
+    }
+
     fn laws(&self) -> &'static [TransferLaw] {
         &[TransferLaw::LeastTime, TransferLaw::GapPerByte]
     }

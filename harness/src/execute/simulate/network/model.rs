@@ -17,6 +17,9 @@ pub trait NetworkModel: Send + Sync {
     /// What the model says, in one line.
     fn doc(&self) -> &'static str;
 
+    /// Where it comes from: a short citation.
+    fn source(&self) -> &'static str;
+
     /// What the validator demands of the transfers of a run under this model.
     fn laws(&self) -> &'static [TransferLaw];
 

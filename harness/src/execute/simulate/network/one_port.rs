@@ -40,6 +40,10 @@ impl NetworkModel for OnePort {
         "a device sends one tensor at a time and receives one at a time"
     }
 
+    fn source(&self) -> &'static str {
+        "Beaumont, Boudet, Robert 2002"
+    }
+
     fn laws(&self) -> &'static [TransferLaw] {
         &[TransferLaw::ExactTime, TransferLaw::OneAtATime]
     }

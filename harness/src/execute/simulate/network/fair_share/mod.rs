@@ -50,6 +50,10 @@ impl NetworkModel for FairShare {
         "transfers share the links of the topology, or the ports of devices, max-min fairly"
     }
 
+    fn source(&self) -> &'static str {
+        "Bertsekas, Gallager 1992"
+    }
+
     fn laws(&self) -> &'static [TransferLaw] {
         &[TransferLaw::LeastTime, TransferLaw::LinkCapacity]
     }
