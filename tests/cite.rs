@@ -31,7 +31,7 @@ fn a_run_is_cited_with_all_that_its_rows_used_each_work_once() {
         preset = "gtx1080x4"
         [[placer]]
         name = "own"
-        command = "false"
+        command = ["false"]
     "#;
     std::fs::write(folder.path().join("s.toml"), suite).unwrap();
     let output =
