@@ -49,14 +49,6 @@ impl GraphSource {
         let text = text.to_str().ok_or_else(|| fault(format!("{}: is not Unicode", text.display())))?;
         Ok(Self::Entry(Box::new(GraphEntry::named(text).map_err(fault)?)))
     }
-
-    /// The name in tables.
-    pub(crate) fn label(&self) -> String {
-        match self {
-            Self::Entry(entry) => entry.label(),
-            Self::Made(header, _) => header.name.clone(),
-        }
-    }
 }
 
 /// Reads or makes a graph of an entry without the GIL.

@@ -63,7 +63,7 @@ fn drawn(graph: &DataflowGraph, known: &mut Vec<String>, squares: Vec<usize>) ->
             known.len() - 1
         }));
     }
-    let kind = |op: OpId| types.and_then(|types| types.number(op.index())).map_or(0, |number| colours[number as usize]);
+    let kind = |op: OpId| types.and_then(|types| types.number(op.index())).map_or(0, |number| colours[number]);
     // Long edges lean a little, so that they do not hide behind the ops between.
     let points =
         graph.op_ids().map(|op| (x[op.index()] + lean(level[op.index()]), DOWN * level[op.index()] as f64, kind(op)));
