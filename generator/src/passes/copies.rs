@@ -8,6 +8,7 @@ use placebench_base::params::Named;
 use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
 
 use super::additions::Additions;
+use super::training_step::NUMBER;
 use crate::exchange::{Members, Sum};
 use crate::pass::{Pass, PassError};
 use crate::rewrite::{Draft, Rewrite};
@@ -41,6 +42,8 @@ pub(super) struct Copies<'g, 'a> {
     pub(super) is_summed: &'a dyn Fn(TensorId, OpId) -> bool,
     /// Whether what is summed are rows, which are gathered instead: each copy has its own.
     pub(super) is_rows: &'a dyn Fn(TensorId) -> bool,
+    /// Tensors that are summed though nothing takes them.
+    pub(super) results: &'a [TensorId],
 }
 
 /// Checks that copies with their exchanges fit into memory: on a ring a sum takes 2n² ops.
@@ -98,6 +101,12 @@ impl<'g> Copies<'g, '_> {
                 }
             }
         }
+        for &tensor in self.results.iter().filter(|&&tensor| self.n > 1 && graph.tensor_bytes(tensor) > 0) {
+            if let Entry::Vacant(place) = summed.entry(tensor) {
+                (exchange.with, exchange.near) = (graph.producer(tensor), graph.producer(tensor));
+                place.insert(self.sum(&mut exchange, tensor)?);
+            }
+        }
         for copy in &copies {
             rewrite.colocate(|op| [copy[op.index()]])?;
         }
@@ -115,8 +124,9 @@ impl<'g> Copies<'g, '_> {
         };
         let what = (producer, if is_rows { format!("rows_{port}") } else { port.to_string() }, bytes);
         exchange.exchange(what, &tensors, |sum, exchange| match (self.sync, is_rows) {
-            (Sync::Ring, false) => sum.on_a_ring(exchange),
-            (Sync::Doubling, false) => sum.by_recursive_doubling(exchange),
+            (Sync::Ring, false) if bytes > NUMBER => sum.on_a_ring(exchange),
+            // Numbers are not cut into chunks.
+            (Sync::Ring | Sync::Doubling, false) => sum.by_recursive_doubling(exchange),
             (Sync::Tree, false) => sum.on_a_tree(exchange),
             (Sync::Server, false) => sum.by_servers(exchange, self.n, 1),
             (Sync::Ring, true) => sum.gathered_on_a_ring(exchange),

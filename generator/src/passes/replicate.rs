@@ -93,7 +93,8 @@ impl Pass for Replicate {
         let is_summed =
             |tensor: TensorId, taker: OpId| step.is_repeated(graph.producer(tensor)) && !step.is_repeated(taker);
         let is_rows = |tensor: TensorId| step.is_rows(tensor);
-        let copies = Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed, is_rows: &is_rows };
+        let copies =
+            Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed, is_rows: &is_rows, results: &[] };
         let (rewrite, [sums, gathered]) = copies.made().map_err(refused_by::<Self>)?;
         let count = graph.op_count();
         let rows = if gathered > 0 { format!(", {gathered} tensors of rows gathered") } else { String::new() };

@@ -9,7 +9,7 @@ use placebench_datasets::{DataflowGraph, GraphError, OpId, TensorId};
 
 use super::copies::{Exchange, check_size};
 use super::parts::partial_sums;
-use super::training_step::{SMALL, TrainingStep, is_state, undivided};
+use super::training_step::{NUMBER, SMALL, TrainingStep, is_state, makes_numbers, undivided};
 use crate::exchange::{Members, share};
 use crate::pass::{Kept, Pass, PassError, Passed};
 use crate::rewrite::{Draft, Rewrite, refused_by};
@@ -65,9 +65,6 @@ impl Pass for ShardState {
     }
 }
 
-/// Bytes of a number, which is not divided.
-const NUMBER: u64 = 8;
-
 /// What is divided, and who takes what.
 struct Sharding<'g, 's> {
     graph: &'g DataflowGraph,
@@ -108,7 +105,7 @@ impl<'g, 's> Sharding<'g, 's> {
             }
             // What is done to the gradient alone, and to the variables' states.
             for &op in updates.iter().chain(&step.after_gradient(graph, group)) {
-                sharding.is_shard[op.index()] = true;
+                sharding.is_shard[op.index()] = !makes_numbers(graph, op);
             }
             let mut weights = 0;
             for state in members.iter().copied().filter(|&op| is_state(graph, op)) {
@@ -123,14 +120,14 @@ impl<'g, 's> Sharding<'g, 's> {
                 if is_weight && !weights_too {
                     continue;
                 }
-                for &op in &values {
+                for &op in values.iter().filter(|&&op| !makes_numbers(graph, op)) {
                     sharding.is_shard[op.index()] = true;
                     graph.outputs(op).for_each(|tensor| sharding.is_gathered[tensor.index()] = true);
                 }
             }
             // The last update, which nothing of the group takes, makes the weights.
             let is_last = |&&op: &&OpId| !graph.successor_ops(op).iter().any(|next| updates.contains(next));
-            if let Some(&last) = updates.iter().rev().find(is_last).filter(|_| !weights_too && weights > 0) {
+            if let Some(&last) = updates.iter().rev().find(is_last).filter(|_| !weights_too && weights > NUMBER) {
                 sharding.updated.push((last, weights));
             }
         }
@@ -152,8 +149,8 @@ impl<'g, 's> Sharding<'g, 's> {
     fn made(&self) -> Result<Passed, GraphError> {
         let (graph, step, n) = (self.graph, self.step, self.n);
         let whole = undivided(graph, step);
-        let is_number: Vec<bool> =
-            (0..graph.tensor_count()).map(|tensor| graph.tensor_bytes(TensorId::new(tensor)) <= NUMBER).collect();
+        // What adds up parts of sums has as many of them as before.
+        let adds_up = |op: OpId| graph.predecessor_ops(op).iter().any(|source| self.is_partial[source.index()]);
         let last: BTreeMap<OpId, u64> = self.updated.iter().copied().collect();
         let mut rewrite = Rewrite::new(graph);
         let mut copies: Vec<Vec<OpId>> = Vec::with_capacity(n);
@@ -161,13 +158,12 @@ impl<'g, 's> Sharding<'g, 's> {
             let draft = |op: OpId| {
                 let mut draft = match (step.is_repeated(op), self.is_shard[op.index()]) {
                     (true, _) => Draft::part_of(graph, op, n, &whole),
-                    (false, true) => Draft::part_of(graph, op, n, &is_number),
-                    (false, false) if self.is_partial[op.index()] => Draft::of(graph, op).scaled(1.0 / n as f64),
+                    (false, true) => Draft::part_of(graph, op, n, &[]),
+                    (false, false) if self.is_partial[op.index()] && !adds_up(op) => {
+                        Draft::of(graph, op).scaled(1.0 / n as f64)
+                    }
                     (false, false) => Draft::of(graph, op),
                 };
-                if graph.memory_bytes(op) <= NUMBER {
-                    draft.memory_bytes = graph.memory_bytes(op);
-                }
                 // An update that does not hand on its part of the new weights does so now.
                 if let Some(&weights) = last.get(&op).filter(|&&weights| n > 1 && self.port_of(op, weights).is_none()) {
                     draft.outputs.push(share(weights, (copy + 1) % n, n));

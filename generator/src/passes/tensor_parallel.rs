@@ -6,7 +6,7 @@ use placebench_datasets::{DataflowGraph, OpId, TensorId, is_matrix_op};
 
 use super::copies::{Copies, Sync, check_size};
 use super::parts::partial_sums;
-use super::training_step::{TrainingStep, is_size_of, is_state, op_type};
+use super::training_step::{TrainingStep, is_size_of, is_state, makes_numbers, op_type};
 use crate::pass::{Kept, Pass, PassError, Passed};
 use crate::rewrite::{Draft, refused_by};
 
@@ -68,9 +68,13 @@ impl Pass for TensorParallel {
         }
         let n = self.n as usize;
         check_size::<Self>(graph, n, if self.sync == Sync::Ring { 2 * divided.variables } else { 0 })?;
+        // What adds up parts of sums has as many of them as before.
+        let adds_up = |op: OpId| graph.predecessor_ops(op).iter().any(|source| divided.is_partial[source.index()]);
         let draft = |op: OpId| match divided.is_product[op.index()] || divided.is_with[op.index()] {
             true => Draft::part_of(graph, op, n, &divided.is_whole),
-            false if divided.is_partial[op.index()] => Draft::of(graph, op).scaled(1.0 / f64::from(self.n)),
+            false if divided.is_partial[op.index()] && !adds_up(op) => {
+                Draft::of(graph, op).scaled(1.0 / f64::from(self.n))
+            }
             false => Draft::of(graph, op),
         };
         // What products make is summed, and what else is made of parts of gradients, such as their squares.
@@ -80,7 +84,15 @@ impl Pass for TensorParallel {
                 divided.is_product[producer] && divided.is_whole[tensor.index()] && step.is_repeated(taker);
             is_product || (divided.is_partial[producer] && !divided.is_partial[taker.index()])
         };
-        let copies = Copies { graph, n, sync: self.sync, draft: &draft, is_summed: &is_summed, is_rows: &|_| false };
+        let copies = Copies {
+            graph,
+            n,
+            sync: self.sync,
+            draft: &draft,
+            is_summed: &is_summed,
+            is_rows: &|_| false,
+            results: &divided.results,
+        };
         let (rewrite, [sums, _]) = copies.made().map_err(refused_by::<Self>)?;
         let products = divided.is_product.iter().filter(|&&is_product| is_product).count();
         let variables = divided.variables;
@@ -102,6 +114,8 @@ struct Divided {
     is_partial: Vec<bool>,
     /// Tensors that each member has in full: parts of sums.
     is_whole: Vec<bool>,
+    /// Those that nothing takes, such as what an inference answers.
+    results: Vec<TensorId>,
 }
 
 impl Divided {
@@ -113,6 +127,7 @@ impl Divided {
             is_with: vec![false; graph.op_count()],
             is_partial: Vec::new(),
             is_whole: vec![false; graph.tensor_count()],
+            results: Vec::new(),
         };
         let mut is_gradient = vec![false; graph.tensor_count()];
         let alone = graph.op_ids().filter(|&op| is_state(graph, op) && graph.colocation().group_of(op).is_none());
@@ -133,7 +148,7 @@ impl Divided {
             divided.variables += taken;
             let after = group.map(|group| step.after_gradient(graph, group)).unwrap_or_default();
             for &op in values.iter().flatten().chain(&after).chain(members) {
-                divided.is_with[op.index()] = !step.is_repeated(op);
+                divided.is_with[op.index()] = !step.is_repeated(op) && !makes_numbers(graph, op);
             }
             takers.iter().flatten().for_each(|taker| divided.is_product[taker.index()] = true);
             // Back from the gradient to the products that make it: they add parts, or pass them on, in its size.
@@ -166,6 +181,9 @@ impl Divided {
                 // Gradients stay divided.
                 divided.is_whole[tensor.index()] =
                     !is_gradient[tensor.index()] && takers.all(|edge| step.is_repeated(edge.op));
+                if graph.out_degree(op) == 0 && divided.is_whole[tensor.index()] {
+                    divided.results.push(tensor);
+                }
             }
         }
         divided

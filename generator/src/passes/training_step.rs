@@ -515,6 +515,17 @@ fn behind(
 /// Tensors of at most this number of bytes are numbers or shapes, whose size does not depend on the batch.
 pub(super) const SMALL: u64 = 64;
 
+/// Whether an op makes numbers of at most 8 bytes alone, such as a count of steps or a power of Adam's, which nobody divides.
+pub(super) fn makes_numbers(graph: &DataflowGraph, op: OpId) -> bool {
+    let is_number = |bytes: u64| bytes <= NUMBER;
+    graph.outputs(op).len() > 0
+        && graph.outputs(op).all(|tensor| is_number(graph.tensor_bytes(tensor)))
+        && is_number(graph.memory_bytes(op))
+}
+
+/// Bytes of a number.
+pub(super) const NUMBER: u64 = 8;
+
 /// Whether the size of a tensor does not depend on the batch: gradients, what merely becomes one, and what is small.
 pub(super) fn undivided(graph: &DataflowGraph, step: &TrainingStep) -> Vec<bool> {
     let mut whole = vec![false; graph.tensor_count()];
