@@ -185,6 +185,8 @@ impl<'a> OverSockets<'a> {
         loop {
             match self.reports.recv_timeout(POLL) {
                 Ok((device, Ok(Report::Fault(reason)))) | Ok((device, Err(reason))) => {
+                    // Whoever talks to a process that died may say so before the process' own connection does.
+                    let (device, reason) = self.dead().map_or((device, reason), |dead| (dead, DIED.to_owned()));
                     return Err(self.fault(device, &io::Error::other(reason)));
                 }
                 Ok((device, Ok(report))) => return Ok(Some((device, report))),
@@ -222,6 +224,22 @@ impl<'a> OverSockets<'a> {
             }
         }
         Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// A process on this host that a signal ended. Its connections close a little before anybody can ask how it ended.
+    fn dead(&mut self) -> Option<usize> {
+        let deadline = Instant::now() + Duration::from_millis(200);
+        let is_dead = |worker: &mut Worker| {
+            let ended = worker.child.as_mut().and_then(|child| child.child.try_wait().ok().flatten());
+            ended.is_some_and(|status| status.code().is_none())
+        };
+        loop {
+            let found = self.workers.iter_mut().position(is_dead);
+            if found.is_some() || Instant::now() >= deadline {
+                return found;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The error of a process, with how it ended if it did.
@@ -290,6 +308,9 @@ impl Drop for OverSockets<'_> {
     }
 }
 
+/// What is said of a process whose connection ended.
+const DIED: &str = "it died";
+
 /// Passes on what a process says.
 fn listen(
     device: usize,
@@ -300,7 +321,7 @@ fn listen(
     Ok(thread::spawn(move || {
         loop {
             let report = receive(&mut stream).map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it died".to_owned(),
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => DIED.to_owned(),
                 _ => error.to_string(),
             });
             let is_last = report.is_err();
