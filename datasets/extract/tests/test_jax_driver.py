@@ -248,9 +248,11 @@ class Runs(unittest.TestCase):
                 self.assertGreater(equation["step_seconds"][device], 0)
         self.assertEqual({(t["from"], t["to"]) for t in found["transfers"]}, {(0, 1), (1, 0)})
         for transfer in found["transfers"]:
-            self.assertGreater(transfer["sender_seconds"], 0)
-            self.assertGreater(transfer["receiver_seconds"], 0)
+            # What a process without anything to send takes is subtracted: of a small tensor nothing may be left.
+            self.assertGreaterEqual(min(transfer["sender_seconds"], transfer["receiver_seconds"]), 0)
             self.assertGreater(transfer["one_way_seconds"][0], 0)
+        largest = max(found["transfers"], key=lambda transfer: transfer["bytes"])
+        self.assertGreater(largest["sender_seconds"] + largest["receiver_seconds"], 0)
         self.assertEqual([flow["pairs"] for flow in found["flows"]], [[[0, 1]], [[0, 1], [1, 0]]])
 
 
