@@ -66,4 +66,9 @@ fn a_graph_is_cited_with_its_model_its_framework_and_its_passes() {
     assert_eq!(keys(&graph), ["huang2019", "jax2018", "placebench", "radford2019"]);
     assert_eq!(keys(&bibtex(folder.path(), &["laich3"])), ["laich2017", "placebench"]);
     assert_one_line_error(&placebench(folder.path(), &["cite", "gpt22"]), "did you mean 'gpt2'?");
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let error = placebench(folder.path(), &["cite", "empty"]);
+    assert_one_line_error(&error, "empty: ");
+    assert!(placebench(folder.path(), &["convert", "convnet", "own"]).status.success());
+    assert_eq!(keys(&bibtex(folder.path(), &["own"])), ["placebench"]);
 }

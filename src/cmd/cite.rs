@@ -47,8 +47,11 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
             UsedThing::by_run(&open_run(Path::new(run))?, &read_suite(Path::new(run))?.1?)?
         }
         Some(graph) => {
+            let graph = GraphEntry::named(graph)?;
+            // A file or a folder has to be a graph.
+            graph.kinds()?;
             let mut used = vec![UsedThing::itself()];
-            used.extend(UsedThing::graph(&GraphEntry::named(graph)?)?);
+            used.extend(UsedThing::graph(&graph)?);
             used
         }
     };
