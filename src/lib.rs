@@ -12,9 +12,19 @@
 //! - `execute_cuda`: executes on NVIDIA GPUs, with the feature `cuda`
 //! - `reports`: tables, figures and findings in words
 
-mod environment;
-pub mod prelude;
+// The command is written as a user of this library.
+extern crate self as placebench;
 
+mod cmd;
+mod command;
+mod environment;
+mod interrupt;
+mod output;
+pub mod prelude;
+mod progress;
+
+#[doc(hidden)]
+pub use command::command;
 #[doc(hidden)]
 pub use environment::environment;
 #[doc(hidden)]

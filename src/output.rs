@@ -4,13 +4,32 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use placebench::base::{io_reason, printable};
 use placebench::datasets::format::write_whole;
 use placebench::harness::results::TableFormat;
 use serde::Serialize;
+
+/// How a command ends: what it tells the shell. The standard library's cannot be read, and Python wants a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(u8);
+
+impl Exit {
+    pub(crate) const SUCCESS: Self = Self(0);
+    pub(crate) const FAILURE: Self = Self(1);
+
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+}
+
+impl From<u8> for Exit {
+    fn from(code: u8) -> Self {
+        Self(code)
+    }
+}
 
 /// How a verb answers on standard output. Progress and remarks are lines on standard error either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +96,13 @@ fn readable(line: &str) -> String {
 }
 
 /// The exit code of a command, which says on standard error why it failed.
-pub(crate) fn exit_code(result: anyhow::Result<ExitCode>) -> ExitCode {
+pub(crate) fn exit_code(result: anyhow::Result<Exit>) -> Exit {
     match result {
         Ok(code) => code,
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => Exit::SUCCESS,
         Err(error) => {
             complain(&format!("error: {}", one_line(&error)));
-            ExitCode::FAILURE
+            Exit::FAILURE
         }
     }
 }

@@ -1,10 +1,31 @@
 //! What the operating system reports about this process.
 
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
 use crate::significant::bytes_text;
 
 /// The peak resident memory of this process so far, if the system reports it.
 pub fn peak_rss_bytes() -> Option<u64> {
     kilobytes("/proc/self/status", "VmHWM:")
+}
+
+/// The program that [`program`] names instead of this process' own.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The program that does what the command `placebench` does: the one of this process, or what [`set_program`] named.
+///
+/// # Errors
+/// If the system does not say which program this is.
+pub fn program() -> io::Result<PathBuf> {
+    PROGRAM.get().map_or_else(std::env::current_exe, |program| Ok(program.clone()))
+}
+
+/// Names the program `placebench` where it is not the one of this process: Python runs the command of a wheel. The first
+/// call counts.
+pub fn set_program(program: PathBuf) {
+    let _ = PROGRAM.set(program);
 }
 
 /// What is wanted does not fit into memory.

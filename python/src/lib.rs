@@ -3,6 +3,7 @@
 
 mod array;
 mod cluster;
+mod command;
 mod definition;
 mod evaluation;
 mod fault;
@@ -28,6 +29,8 @@ use pyo3::prelude::*;
 mod module {
     #[pymodule_export]
     use crate::cluster::Cluster;
+    #[pymodule_export]
+    use crate::command::run_command;
     #[pymodule_export]
     use crate::evaluation::Evaluation;
     #[pymodule_export]

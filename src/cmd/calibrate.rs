@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
@@ -137,7 +137,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if !args.graph.is_empty() && args.executor != "jax" {
         bail!("--graph: {} measures kernels, not steps of graphs: leave it out, or use --executor jax", args.executor);
     }
@@ -194,7 +194,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         predicts = format!("how well it predicts: placebench run {}\n", file.display());
     }
     form.print(&Answer::new(&calibration, files), || report(&calibration, &args.out) + &predicts)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// The suite `reality` for what was measured: the graphs on this machine, predicted and executed.

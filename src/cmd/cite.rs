@@ -1,7 +1,7 @@
 //! `placebench cite`: what to cite for a run or a graph.
 
 use std::path::Path;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use placebench::harness::problem::GraphEntry;
 use placebench::harness::runner::{open_run, read_suite};
@@ -39,7 +39,7 @@ struct Item<'a> {
     keys: Vec<&'a str>,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let used = match args.what.as_deref() {
         None => vec![UsedThing::itself()],
         // A folder of a run has its suite; a folder of a graph has none.
@@ -58,7 +58,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let items = used.iter().map(Item::of).collect();
     let text = bibtex(&used);
     form.print(&Answer { used: items, bibtex: text.clone() }, || text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 impl<'a> Item<'a> {

@@ -1,7 +1,7 @@
 //! `placebench compare`: what got worse between two runs.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use clap::ValueEnum;
 use placebench::harness::compare::{CompareOptions, Comparison, RunTable};
@@ -147,7 +147,7 @@ fn positive(text: &str) -> Result<f64, String> {
     if number > 0.0 && number.is_finite() { Ok(number) } else { Err("must be positive".to_owned()) }
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let options = args.limits.options();
     let compared = || -> anyhow::Result<Comparison> {
         let mut runs = [RunTable::read(&args.old)?, RunTable::read(&args.new)?];
@@ -163,11 +163,11 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         Format::Text => comparison_text(&comparison, limit),
         Format::Markdown => comparison_markdown(&comparison, limit),
     })?;
-    Ok(if comparison.is_regression() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if comparison.is_regression() { Exit::FAILURE } else { Exit::SUCCESS })
 }
 
 /// Says why there is no verdict.
-pub(super) fn bad_input(error: &anyhow::Error) -> ExitCode {
+pub(super) fn bad_input(error: &anyhow::Error) -> Exit {
     crate::output::complain(&format!("error: {}", crate::output::one_line(error)));
-    ExitCode::from(BAD_INPUT)
+    Exit::from(BAD_INPUT)
 }

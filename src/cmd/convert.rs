@@ -1,7 +1,7 @@
 //! `placebench convert`: from any graph format to any other, and clusters likewise.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, bail};
 use placebench::datasets::catalogue;
@@ -99,7 +99,7 @@ impl Answer {
     }
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let output = &args.output;
     if output.exists() && !args.force {
         bail!("{}: exists: --force replaces it", output.display());
@@ -133,7 +133,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         answer.size = Some(format!("{} ops, {} edges", graph.op_count(), graph.edge_count()));
     }
     form.print(&answer, || answer.text())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// Reads a dataflow graph: a name of the catalogue, a preset, or a file.

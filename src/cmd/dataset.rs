@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
@@ -99,7 +99,7 @@ struct Verified<'a> {
     unknown: &'a [String],
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if args.name == "verify" {
         let folder = args.folder.as_ref().or(args.out.as_ref());
         let folder = folder.ok_or_else(|| anyhow!("say which folder: placebench dataset verify DIR"))?;
@@ -121,7 +121,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
             let answer =
                 Answer { name: collection.name, folder: shown(out), shard: None, graphs, file_count: Some(files) };
             form.print(&answer, || format!("{}: is complete\n", out.display()))?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(Exit::SUCCESS);
         }
         bail!("{0}: holds a complete collection: check it with 'placebench dataset verify {0}'", out.display());
     }
@@ -139,9 +139,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
                     "share {shard}: {graphs} graphs or parts are there; the command without --shard completes them\n"
                 )
             })?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(Exit::SUCCESS);
         }
-        Made::Stopped => return Ok(ExitCode::from(INTERRUPTED)),
+        Made::Stopped => return Ok(Exit::from(INTERRUPTED)),
     };
     let mut frame = index_frame(&index)?;
     write_frame(&out.join("index.csv"), &mut frame)?;
@@ -167,7 +167,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     form.print(&Answer { graphs: index.len(), file_count: Some(all.len()), ..answer }, || {
         format!("{}: {} graphs, {} files: {}\n", out.display(), index.len(), all.len(), collection.title)
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 fn remove_work(out: &Path) -> anyhow::Result<()> {
@@ -416,7 +416,7 @@ fn scale_on_launcher(args: &Args, out: &Path, format: EdgeFormat, threads: usize
     Ok(args.launcher.on.fill(out, &jobs, arguments, count, &mut work, &following)? == Followed::Complete)
 }
 
-fn verified(folder: &Path, form: Form) -> anyhow::Result<ExitCode> {
+fn verified(folder: &Path, form: Form) -> anyhow::Result<Exit> {
     let verdict = verify(folder).map_err(|(path, error)| anyhow!(error).context(path.display().to_string()))?;
     let (intact, shown_folder) = (verdict.intact, shown(folder));
     let faults = [("changed", &verdict.changed), ("missing", &verdict.missing), ("unknown", &verdict.unknown)];
@@ -435,5 +435,5 @@ fn verified(folder: &Path, form: Form) -> anyhow::Result<ExitCode> {
             folder.display()
         );
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }

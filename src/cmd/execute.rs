@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use crate::output::Exit;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
@@ -72,7 +72,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let settings = ExecuteSettings {
         warm_up: args.warm_up,
         repetitions: args.repetitions,

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 use std::net::TcpListener;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, bail};
 use placebench::harness::execute::threads::serve;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     token_from_stdin: bool,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args) -> anyhow::Result<Exit> {
     let token = match args.token_from_stdin {
         true => {
             let mut line = String::new();
@@ -43,5 +43,5 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let listener = TcpListener::bind(&args.listen).with_context(|| format!("cannot listen at {}", args.listen))?;
     print(&format!("listening {}\n", listener.local_addr()?))?;
     serve(&listener, &token, args.once)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -185,7 +185,7 @@ struct LeftOut {
     reason: String,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let of_cells = [FigureKind::Gantt, FigureKind::Load, FigureKind::Executable];
     for (option, given, needs) in [
         ("--dpi", args.dpi.is_some(), (!args.format.contains(&Format::Png)).then_some("--format png")),
@@ -239,7 +239,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     for LeftOut { kind, reason } in &answer.left_out {
         complain(&format!("{}figure {kind}: {reason}", if asked { "error: " } else { "left out: " }));
     }
-    Ok(if asked && !answer.left_out.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if asked && !answer.left_out.is_empty() { Exit::FAILURE } else { Exit::SUCCESS })
 }
 
 /// The figures of a kind, unless the run has nothing for it.

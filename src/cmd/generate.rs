@@ -4,7 +4,7 @@
 mod stream;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::base::nearest;
@@ -135,9 +135,9 @@ struct Answer {
 
 impl Answer {
     /// Prints it, or what it is in words.
-    fn print(self, form: Form, words: &str) -> anyhow::Result<ExitCode> {
+    fn print(self, form: Form, words: &str) -> anyhow::Result<Exit> {
         form.print(&self, || format!("{}{words}\n", self.files.join(", ")))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(Exit::SUCCESS)
     }
 }
 
@@ -152,9 +152,9 @@ struct Checked {
 }
 
 impl Checked {
-    fn print(self, form: Form, words: &str) -> anyhow::Result<ExitCode> {
+    fn print(self, form: Form, words: &str) -> anyhow::Result<Exit> {
         form.print(&self, || format!("{}: {words}\n", self.folder))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(Exit::SUCCESS)
     }
 
     /// A graph that is not streamed.
@@ -163,7 +163,7 @@ impl Checked {
     }
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if !args.passes.passes()?.is_empty() && (args.check.is_some() || args.print_parameters.is_some() || args.describe) {
         bail!("--pass changes a graph that is made: leave it out, or --check, --print-parameters and --describe");
     }
@@ -174,7 +174,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         let params = described(preset).ok_or_else(|| unknown(preset))?.map_err(|error| anyhow!(error))?;
         let text = params.to_toml().map_err(|error| anyhow!(error))?;
         form.print(&params.to_table().map_err(|error| anyhow!(error))?, || text)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     if let (true, Some(what)) = (args.describe, &args.what) {
         return describe(what, form);
@@ -277,7 +277,7 @@ struct Parameter {
 }
 
 /// What a family or preset is, and its parameters.
-fn describe(what: &str, form: Form) -> anyhow::Result<ExitCode> {
+fn describe(what: &str, form: Form) -> anyhow::Result<Exit> {
     let params = described(what).ok_or_else(|| unknown(what))?.map_err(|error| anyhow!(error))?;
     let entry = family(params.family()).map_err(|error| anyhow!(error))?;
     let preset = presets().into_iter().find(|preset| preset.name == what).map(|preset| PresetDescription {
@@ -308,7 +308,7 @@ fn describe(what: &str, form: Form) -> anyhow::Result<ExitCode> {
         }
         text
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// The name of what is made: that of a family or preset without its parameters, or that of a parameter file without its extension.
@@ -319,7 +319,7 @@ fn name_of(what: &str) -> String {
 }
 
 /// Makes and writes a graph of a family without a manifest: its header says what it was made from.
-fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, form: Form) -> anyhow::Result<ExitCode> {
+fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, form: Form) -> anyhow::Result<Exit> {
     let params = match params {
         GraphParams::TrainingSteps(params) => {
             GraphParams::TrainingSteps(TrainingParams { workers: Some(params.worker_count()), ..params })
@@ -344,7 +344,7 @@ fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, for
     Answer { nodes: Some(nodes), edges: Some(edges), sha256: Some(sha256), ..answer }.print(form, &words)
 }
 
-fn generate_undirected(args: &Args, out: &Path, params: &UndirectedParams, form: Form) -> anyhow::Result<ExitCode> {
+fn generate_undirected(args: &Args, out: &Path, params: &UndirectedParams, form: Form) -> anyhow::Result<Exit> {
     let format = match &args.format {
         Some(name) => undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"))?,
         None => undirected_format(out)
@@ -365,7 +365,7 @@ fn resized(params: LeveledParams, ops: Option<u64>) -> anyhow::Result<LeveledPar
     Ok(params.scaled(ops as f64 / nodes as f64))
 }
 
-fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams, form: Form) -> anyhow::Result<ExitCode> {
+fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams, form: Form) -> anyhow::Result<Exit> {
     let made = generate_leveled(params, args.seed)?;
     let name = name_of(what);
     let manifest = Manifest::new(params, args.seed, &made);
@@ -424,7 +424,7 @@ fn stream_only(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check(args: &Args, folder: &Path, form: Form) -> anyhow::Result<ExitCode> {
+fn check(args: &Args, folder: &Path, form: Form) -> anyhow::Result<Exit> {
     stream_only(args)?;
     let (header, graph) = format::read_graph(folder)?;
     if let Some(params) = header.provenance.get(PARAMETERS) {
@@ -445,7 +445,7 @@ fn check_family(
     params: &toml::Value,
     graph: &DataflowGraph,
     form: Form,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Exit> {
     let fault = |text: String| anyhow!("{}: provenance.{PARAMETERS}: {text}", folder.display());
     let text = toml::to_string(params).map_err(|error| fault(error.to_string()))?;
     let seed = header.provenance.get(SEED).and_then(toml::Value::as_str).and_then(|seed| seed.parse().ok());

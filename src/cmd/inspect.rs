@@ -3,7 +3,7 @@
 mod edges;
 
 use std::path::Path;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::bail;
 use placebench::datasets::{Kinds, Properties};
@@ -40,7 +40,7 @@ struct Answer<'a> {
     provenance: &'a toml::Table,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let path = Path::new(&args.graph);
     if edges::are_at(path) {
         if args.cluster.is_some() {
@@ -48,7 +48,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         }
         let sheet = edges::Sheet::of(path)?;
         form.print(&sheet, || sheet.text())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let (header, graph) = GraphEntry::named(&args.graph)?.load(args.seed)?;
     let cluster = args.cluster.as_deref().map(|cluster| ClusterEntry::named(cluster)?.load(args.seed)).transpose()?;
@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         }
         text
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 fn indented(text: &str) -> String {

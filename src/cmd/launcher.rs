@@ -102,7 +102,7 @@ impl OnLauncher {
 
 /// This program, and the current folder.
 fn here() -> anyhow::Result<(PathBuf, PathBuf)> {
-    let program = std::env::current_exe().context("cannot tell where placebench is")?;
+    let program = placebench::base::process::program().context("cannot tell where placebench is")?;
     Ok((program, std::env::current_dir().context("the current folder is gone")?))
 }
 

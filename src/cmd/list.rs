@@ -1,7 +1,7 @@
 //! `placebench list`: what there is to name.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{anyhow, bail};
 use clap::ValueEnum;
@@ -81,10 +81,10 @@ enum What {
     Columns,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if let (true, Some(what)) = (args.markdown, args.what) {
         print(&markdown(what)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let wanted = What::value_variants().iter().filter(|&&what| args.what.is_none_or(|wanted| wanted == what));
     let mut listed = Vec::new();
@@ -97,7 +97,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     }
     let answer: BTreeMap<&String, &Vec<Item>> = listed.iter().map(|(name, items)| (name, items)).collect();
     form.print(&answer, || text(&listed, args.what))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// A line for each item and each of its details.

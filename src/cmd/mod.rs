@@ -25,7 +25,7 @@ mod shell;
 mod table;
 mod trend;
 
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
 
@@ -122,7 +122,7 @@ pub(crate) fn form(arguments: &ArgMatches) -> Form {
 
 impl Verb {
     /// Does it; `command` is what it is a verb of.
-    pub(crate) fn execute(self, command: Command, form: Form) -> anyhow::Result<ExitCode> {
+    pub(crate) fn execute(self, command: Command, form: Form) -> anyhow::Result<Exit> {
         match self {
             Self::Run(args) => run::execute(&args, form),
             Self::Reproduce(args) => reproduce::execute(&args, form),

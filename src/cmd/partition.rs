@@ -7,7 +7,7 @@ mod stream;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -109,7 +109,7 @@ const MOST_BLOCKS: u32 = 1 << 24;
 const NEEDS_ORDER: &str =
     "blocks in the order of the dataflow need all edges, those without bytes, too, and ops as vertices";
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
     if to_standard_output && form == Form::Json {
         bail!("-o -: the partition and --json both want standard output: give -o a file, or leave out --json");
@@ -164,7 +164,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
             let pool = pool.build().context("cannot start threads, use fewer with --threads")?;
             let before = processor_seconds();
             let partition = match pool.install(|| partitioner.partition_with_replicas(input.graph(), &request)) {
-                Err(PartitionError::Stopped) => return Ok(ExitCode::from(INTERRUPTED)),
+                Err(PartitionError::Stopped) => return Ok(Exit::from(INTERRUPTED)),
                 Err(PartitionError::Unsupported(reason)) => bail!("{spec}: {reason}"),
                 Ok((partition, replicas)) => {
                     report.replication = replicas;
@@ -195,7 +195,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         Form::Text if to_standard_output => eprint!("{}", report.text(&input, &partition, &request)?),
         Form::Text => print(&report.text(&input, &partition, &request)?)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// Refuses to write the partition over something that is read.

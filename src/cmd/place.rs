@@ -7,7 +7,7 @@ mod numberings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -137,7 +137,7 @@ pub(crate) struct Args {
     trace: Option<PathBuf>,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     place_and_execute(args, &Executing::simulated(), form)
 }
 
@@ -163,7 +163,7 @@ const MEASURING_LIMIT: f64 = 600.0;
 const LONGEST_LIMIT: f64 = 1e9;
 
 /// Places what the arguments name, executes it, and prints and writes what came of it.
-pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Form) -> anyhow::Result<ExitCode> {
+pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Form) -> anyhow::Result<Exit> {
     // What is wrong with the arguments is said before anything is read or computed.
     check_files(args, executing.table)?;
     if args.numberings > 1 && executing.executor.measures {
@@ -217,7 +217,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     let is_late = stop.is_late(Duration::ZERO);
     let evaluation = match evaluation {
         Ok(evaluation) => evaluation,
-        Err(error) if error.is_stop() && !is_late => return Ok(ExitCode::from(INTERRUPTED)),
+        Err(error) if error.is_stop() && !is_late => return Ok(Exit::from(INTERRUPTED)),
         Err(error) => return Err(refusal(error, limit)),
     };
     write_files(args, &row, &evaluation.timeline, &evaluation.placed(prepared.instance()))?;
@@ -227,7 +227,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     let text = || describe(&row, &evaluation, asked.minimised(), numberings.as_ref());
     let passed = PassReport::of(&notes, evaluation.executed.as_deref());
     form.print(&Printed { row: &row, numberings: numberings.as_ref(), passed, files }, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// Refuses a table of an unknown kind, and a file that would be written over something that is read or over another of the files.

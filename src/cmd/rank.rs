@@ -1,7 +1,7 @@
 //! `placebench rank`: which algorithm is best over the instances that all of them finish.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::bail;
 use clap::ValueEnum;
@@ -99,7 +99,7 @@ fn share(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("a share is between 0 and 1".to_owned()) }
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     args.csv.check(matches!(args.format, Format::Csv))?;
     let ranking = match rank(args) {
         Ok(ranking) => ranking,
@@ -115,7 +115,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         Format::Latex => ranking_table(&ranking).to_latex(&caption(), "tab:rank"),
         Format::Csv => ranking_table(&ranking).to_csv_with(args.csv.texts()),
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 fn rank(args: &Args) -> anyhow::Result<Ranking> {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -64,7 +64,7 @@ struct Answer {
     files: Vec<String>,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let answer = match args.runs.as_slice() {
         [run] => one(args, run),
         runs => compared(args, runs),
@@ -77,7 +77,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         };
         format!("{path}: {size}, {what}; open it in a browser\n")
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// The page of runs compared with the first of them.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::base::did_you_mean;
@@ -82,7 +82,7 @@ struct Written {
     files: Vec<String>,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     match (&args.docs, args.source.as_str()) {
         (Some(docs), ALL) => return write_docs(args, docs, form),
         (Some(_), source) => bail!("--docs is about every source: write `reproduce all`, not `reproduce {source}`"),
@@ -91,7 +91,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     }
     let claims = claims(&args.source)?;
     let Some(evidence) = evidence(args, &claims, args.run.as_deref())? else {
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(Exit::from(INTERRUPTED));
     };
     let Evidence { suite, rows, folder, steps } = evidence;
     let checked = Checked::new(&claims, &rows, &steps)?;
@@ -111,7 +111,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         let figures = outputs.as_ref().map(|outputs| figures_text(outputs, &figures_folder)).unwrap_or_default();
         format!("{claims}{figures}Run: {}\n", folder.display())
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 fn claims(source: &str) -> anyhow::Result<Claims> {
@@ -155,7 +155,7 @@ fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Resu
 }
 
 /// Checks the claims of every source, and writes the document and the groups that it is made of.
-fn write_docs(args: &Args, docs: &Path, form: Form) -> anyhow::Result<ExitCode> {
+fn write_docs(args: &Args, docs: &Path, form: Form) -> anyhow::Result<Exit> {
     let groups = docs.join("reproduction");
     std::fs::create_dir_all(&groups).with_context(|| format!("{}: cannot be made", groups.display()))?;
     let mut parts = Vec::new();
@@ -163,7 +163,7 @@ fn write_docs(args: &Args, docs: &Path, form: Form) -> anyhow::Result<ExitCode> 
         let claims = claims(name)?;
         let folder = args.run.as_ref().map(|folder| folder.join(name));
         let Some(evidence) = evidence(args, &claims, folder.as_deref())? else {
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(Exit::from(INTERRUPTED));
         };
         let checked = Checked::new(&claims, &evidence.rows, &evidence.steps)?;
         write(&groups.join(format!("{name}.tsv")), &checked.to_tsv(&claims))?;
@@ -174,7 +174,7 @@ fn write_docs(args: &Args, docs: &Path, form: Form) -> anyhow::Result<ExitCode> 
     let tables = SOURCES.iter().map(|name| groups.join(format!("{name}.tsv")));
     let files = std::iter::once(path.clone()).chain(tables).map(|path| shown(&path)).collect();
     form.print(&Written { files }, || format!("{}\n", path.display()))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -183,7 +183,7 @@ struct ShardAnswer {
     complete: bool,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let started = Instant::now();
     let Finished { suite, table, folder } = match run_to_the_end(args)? {
         Ended::Complete(finished) => *finished,
@@ -194,9 +194,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
                 let table = if complete { "; the last: the table is written" } else { "" };
                 form.print(&answer, || format!("shard {shard}: {cells} cells{table}: {path}\n"))?;
             }
-            return Ok(ExitCode::SUCCESS);
+            return Ok(Exit::SUCCESS);
         }
-        Ended::Stopped => return Ok(ExitCode::from(INTERRUPTED)),
+        Ended::Stopped => return Ok(Exit::from(INTERRUPTED)),
     };
     if let Some(path) = &args.table {
         save_table(path, &table, args.csv.texts())?;
@@ -455,7 +455,7 @@ fn complete(suite: Suite, folder: PathBuf) -> anyhow::Result<Ended> {
 
 /// Failure if no cell is ok, or one is wrong rather than merely impossible: a panic, or a result that the validator
 /// refused.
-fn verdict(summary: &Summary) -> ExitCode {
+fn verdict(summary: &Summary) -> Exit {
     let count = |status: Status| summary.failed.get(status.name()).copied().unwrap_or_default();
     let (ok, panicked, invalid) = (summary.ok, count(Status::Panicked), count(Status::Invalid));
     let fault = match ok + summary.failed.values().sum::<usize>() {
@@ -463,10 +463,10 @@ fn verdict(summary: &Summary) -> ExitCode {
         cells if panicked > 0 => format!("{panicked} of {cells} cells panicked"),
         1 if ok == 0 => "its only cell failed".to_owned(),
         cells if ok == 0 => format!("all {cells} cells failed"),
-        _ => return ExitCode::SUCCESS,
+        _ => return Exit::SUCCESS,
     };
     eprintln!("error: {fault}: the reasons are under 'Failed cells'");
-    ExitCode::FAILURE
+    Exit::FAILURE
 }
 
 /// Tables and findings in words.

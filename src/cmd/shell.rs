@@ -1,7 +1,7 @@
 //! `placebench completions` and `placebench man`: what shells and `man` know of the command.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::anyhow;
 use clap::Command;
@@ -20,11 +20,11 @@ pub(crate) struct Completions {
 }
 
 /// Prints the script that completes the command's words in a shell.
-pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "placebench", &mut script);
     print(&String::from_utf8(script)?)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// Characters of a line of docs/REFERENCE.md.
@@ -46,19 +46,19 @@ pub(crate) struct Man {
 }
 
 /// Prints a manual page, or writes all.
-pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<Exit> {
     // The same on any terminal.
     let mut command = command.term_width(REFERENCE_WIDTH);
     command.build();
     if args.markdown {
         print(&reference(&mut command))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to(command, folder))
             .map_err(|error| anyhow!("{}: {}", folder.display(), io_reason(&error)))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let of = match &args.verb {
         None => command,
@@ -71,7 +71,7 @@ pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<ExitCode> {
     let mut page = Vec::new();
     clap_mangen::Man::new(of).render(&mut page)?;
     print(&String::from_utf8(page)?)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// The help of each verb, in the order of `placebench help`.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use placebench::harness::results::Metric;
 use placebench::reports::export::TextFormat;
@@ -62,7 +62,7 @@ struct Answer<'a> {
     records: MetricRecords,
 }
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if args.label.is_some() && args.format != TextFormat::Latex {
         anyhow::bail!("--label is what LaTeX calls the table: leave it out, or use --format latex");
     }
@@ -92,5 +92,5 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         Some(path) => write_file(path, |out| out.write_all(text().as_bytes()))?,
         None => form.print(&Answer { metric, note: &note, records: numbers.records() }, text)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -76,7 +76,7 @@ struct Answer<'a> {
 /// Pixels a point of a PNG: 300 an inch.
 const PNG_SCALE: f64 = 300.0 / 72.0;
 
-pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let trends = match trends(args) {
         Ok(trends) => trends,
         Err(error) => return Ok(bad_input(&error)),
@@ -90,7 +90,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
             trends.iter().map(|trend| trend.table().to_csv_with(args.csv.texts())).collect::<Vec<_>>().join("\n")
         }
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// A metric that a history has.

@@ -1,7 +1,7 @@
 //! `placebench generate --stream`: graphs of any size, part by part.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub(super) fn is_at(path: &Path) -> bool {
     Streamed::is_at(path)
 }
 
-pub(super) fn execute(args: &Args, what: &str, out: &Path, form: Form) -> anyhow::Result<ExitCode> {
+pub(super) fn execute(args: &Args, what: &str, out: &Path, form: Form) -> anyhow::Result<Exit> {
     let params = params(args, what)?;
     let format = args.format.as_deref().map(EdgeFormat::named).transpose();
     let format = format.map_err(|error| anyhow!("--format: {error}"))?;
@@ -46,7 +46,7 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path, form: Form) -> anyhow
     args.launcher.check()?;
     graph.prepare(args.force)?;
     if args.launcher.launcher.is_some() && !on_launcher(args, what, out, &graph)? {
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(Exit::from(INTERRUPTED));
     }
     let all = 1..=graph.manifest().parts;
     let wanted: Vec<u32> = all.filter(|&part| args.shard.is_none_or(|shard| shard.index == part)).collect();
@@ -100,7 +100,7 @@ fn on_launcher(args: &Args, what: &str, out: &Path, graph: &Streamed) -> anyhow:
 }
 
 /// Checks all parts that are there, or one.
-pub(super) fn check(args: &Args, path: &Path, form: Form) -> anyhow::Result<ExitCode> {
+pub(super) fn check(args: &Args, path: &Path, form: Form) -> anyhow::Result<Exit> {
     let graph = Streamed::open(path)?;
     let parts = graph.manifest().parts;
     if let Some(shard) = args.shard.filter(|shard| shard.count != parts) {

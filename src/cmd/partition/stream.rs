@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::output::Exit;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
@@ -100,7 +100,7 @@ fn is_standard_output(output: &Path) -> bool {
     output == Path::new("-")
 }
 
-pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<ExitCode> {
+pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<Exit> {
     let path = Path::new(&args.graph);
     for (option, given) in [
         ("--cluster", args.cluster.is_some()),
@@ -137,8 +137,8 @@ pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<Ex
         false => vertices(args, path, spec, &request, &output, figures),
     };
     match done {
-        Err(error) if matches!(error.downcast_ref(), Some(StreamError::Stopped)) => Ok(ExitCode::from(INTERRUPTED)),
-        other => other.map(|()| ExitCode::SUCCESS),
+        Err(error) if matches!(error.downcast_ref(), Some(StreamError::Stopped)) => Ok(Exit::from(INTERRUPTED)),
+        other => other.map(|()| Exit::SUCCESS),
     }
 }
 
@@ -346,7 +346,7 @@ fn evaluate(
     partition: &Path,
     blocks: u32,
     mut figures: Figures,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Exit> {
     let (started, processor) = (Instant::now(), processor_seconds());
     let vertices = stream.vertex_count();
     let mut judged = VertexCut::empty(vertices, blocks);
@@ -371,7 +371,7 @@ fn evaluate(
     figures.line("partition", format!("{}, {blocks} blocks", partition.display()));
     cut_figures(&mut figures, &judged);
     figures.finish(edges, started, processor)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// The ends of an edge.

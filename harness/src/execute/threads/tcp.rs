@@ -341,7 +341,7 @@ struct Spawned {
 impl Spawned {
     /// Starts the process of a device; answers with its address.
     fn start(token: &str, stop: &StopToken) -> io::Result<(Self, String)> {
-        let program = std::env::current_exe()?;
+        let program = placebench_base::process::program()?;
         let mut command = Command::new(&program);
         command.args([WORKER_VERB, "--listen", "127.0.0.1:0", "--once", "--token-from-stdin"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
