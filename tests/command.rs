@@ -120,7 +120,7 @@ fn an_interrupted_run_resumes_where_it_was() {
 #[test]
 fn what_can_be_named_is_listed() {
     let folder = tempfile::tempdir().unwrap();
-    let listing = text(&placebench(folder.path(), &["list"]).stdout);
+    let listing = text(&placebench(folder.path(), &["list", "--verbose"]).stdout);
     for name in [
         "lstm_lm",
         "laich6",
@@ -138,6 +138,7 @@ fn what_can_be_named_is_listed() {
         assert!(listing.contains(name), "{name} is not in\n{listing}");
     }
     let placers = text(&placebench(folder.path(), &["list", "placers"]).stdout);
+    assert!(!placers.contains("average=time") && placers.contains("'placebench list placers optimal'"), "{placers}");
     assert!(placers.contains("heft") && !placers.contains("laich6"));
 }
 

@@ -170,7 +170,7 @@ fn a_ranking_comes_in_several_formats_and_says_what_it_left_out() {
     let text = said(folder, 0, &["rank", "a"]);
     assert!(text.contains("over 1 of 1 instance,") && text.contains("over 3 drawn graphs"), "{text}");
     assert_eq!(text, said(folder, 0, &["rank", "b"]), "the bootstrap is the same every time");
-    for (format, expected) in [("markdown", "| placer"), ("latex", "\\begin{tabular}{l"), ("csv", "placer,mean,low")] {
+    for (format, expected) in [("markdown", "| placer"), ("tex", "\\begin{tabular}{l"), ("csv", "placer,mean,low")] {
         let text = said(folder, 0, &["rank", "a", "--format", format]);
         assert!(text.contains(expected) && text.contains("hashing"), "{format}: {text}");
     }

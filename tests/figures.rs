@@ -239,7 +239,7 @@ fn a_table_of_a_run_is_markdown_latex_or_csv() {
     assert!(markdown.starts_with("| placer") && markdown.contains("| heft"), "{markdown}");
     let note = markdown.lines().last().unwrap();
     assert!(note.starts_with("° The authors assume") && markdown.contains("° |"), "{markdown}");
-    let latex = table("latex");
+    let latex = table("tex");
     assert!(latex.contains("$^\\circ$ The authors assume"), "{latex}");
     assert!(latex.contains("\\toprule") && latex.contains("convnet@gtx1080x2"), "{latex}");
     assert!(latex.contains("\\label{tab:run-slr}") && latex.contains("\\textbf{"), "{latex}");

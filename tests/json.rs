@@ -130,6 +130,7 @@ fn every_verb_answers_with_one_document_of_the_keys_that_are_documented() {
     let output = calibrate(folder);
     asked.answer(0, 0, &["calibrate"], &output);
 
+    asked.ask(0, 0, &["submit", "t.csv", "-g", "convnet", "--author", "a", "-p", "b", "--out", "known"]);
     asked.ask(0, 0, &["convert", "convnet", "c.hgr"]);
     asked.ask(0, 0, &["convert", "convnet", "c.stg"]);
     asked.ask(0, 0, &["convert", "c.stg", "c.csv"]);
@@ -209,7 +210,7 @@ fn what_fails_says_nothing_on_standard_output_and_what_makes_no_sense_is_refused
         (&["completions", "bash", "--json"], 2, "unexpected argument '--json'"),
         (&["man", "--json"], 2, "unexpected argument '--json'"),
         (&["execute-worker", "--json"], 2, "unexpected argument '--json'"),
-        (&["rank", "x.csv", "--format", "latex", "--json"], 2, "cannot be used with"),
+        (&["rank", "x.csv", "--format", "tex", "--json"], 2, "cannot be used with"),
         (&["list", "placers", "--markdown", "--json"], 2, "cannot be used with"),
         (&["table", "x", "-o", "f.md", "--json"], 2, "cannot be used with"),
     ] {

@@ -1,6 +1,7 @@
 //! All tests of the crate in one program, since each program costs seconds to link.
 
 mod agreement;
+mod best_known;
 mod bring_your_own;
 mod calibrate;
 mod cite;

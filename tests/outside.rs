@@ -211,7 +211,7 @@ fn an_option_that_would_say_nothing_is_refused() {
         ),
         (&["place", "g.csv", "-c", "c.toml", "--raw-csv"], "--raw-csv is about CSV"),
         (&["run", "s.toml", "--out", "x", "--raw-csv"], "--raw-csv is about CSV"),
-        (&["table", "r", "--format", "latex", "--raw-csv"], "--raw-csv is about CSV"),
+        (&["table", "r", "--format", "tex", "--raw-csv"], "--raw-csv is about CSV"),
         (&["table", "r", "--format", "csv", "--label", "x"], "--label is what LaTeX calls the table"),
     ] {
         refused(at, args, says);

@@ -9,7 +9,7 @@ const LONGEST: usize = 120;
 /// The Markdown files of README, docs and folders that a reader may open.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["", "docs", "datasets/extract", "datasets/catalogue", "python", "reports/partitioners"];
+    let folders = ["", "docs", "datasets/catalogue", "python", "reports/partitioners"];
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
     let mut pages: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));

@@ -136,8 +136,7 @@ fn what_a_terminal_would_obey_is_shown_and_long_words_are_cut() {
     fs::write(folder.path().join("mine.sh"), ALL_ON_ONE).unwrap();
     let run = placebench(folder.path(), &["run", "s.toml", "--out", "r", "-q"]);
     assert!(run.status.success() && text(&run.stdout).contains("\\u{1b}[2Jgone"), "{}", text(&run.stdout));
-    for args in [vec!["table", "r"], vec!["table", "r", "--format", "latex"], vec!["figure", "r"], vec!["place", name]]
-    {
+    for args in [vec!["table", "r"], vec!["table", "r", "--format", "tex"], vec!["figure", "r"], vec!["place", name]] {
         let output = placebench(folder.path(), &args);
         for said in [text(&output.stdout), text(&output.stderr)] {
             assert!(!said.contains('\u{1b}'), "{args:?}: {said}");

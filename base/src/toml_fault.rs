@@ -30,7 +30,7 @@ pub struct TomlFault {
 ///     width: u32,
 /// }
 /// let fault = placebench_base::parse_toml::<Size>("# a size\nwidth = 'wide'").unwrap_err();
-/// assert_eq!(fault.to_string(), "line 2: invalid type: string \"wide\", expected u32");
+/// assert_eq!(fault.to_string(), "line 2: invalid type: string \"wide\", expected a whole number");
 /// ```
 pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, TomlFault> {
     toml::from_str(text).map_err(|error| TomlFault::of(text, &error))
@@ -47,10 +47,25 @@ impl TomlFault {
                 "a table where a list of tables is expected: write [[name]] with two brackets in place of [name]"
                     .to_owned()
             }
-            _ => message,
+            _ => in_words(message),
         };
         let message = with_suggestion(&message).unwrap_or(message);
         Self { line, message: shortened(&message, MOST_CHARACTERS).into_owned() }
+    }
+}
+
+/// The parser's message without the words of its language at the end.
+fn in_words(message: String) -> String {
+    const WORDS: [(&[&str], &str); 4] = [
+        (&["u8", "u16", "u32", "u64", "usize", "i32", "i64"], "a whole number"),
+        (&["f32", "f64"], "a number"),
+        (&["a sequence"], "a list"),
+        (&["a map"], "a table"),
+    ];
+    let Some((head, tail)) = message.rsplit_once(", expected ") else { return message };
+    match WORDS.iter().find(|(theirs, _)| theirs.contains(&tail)) {
+        Some((_, ours)) => format!("{head}, expected {ours}"),
+        None => message,
     }
 }
 

@@ -74,6 +74,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """What is public, without the modules that are imported here."""
+    return __all__
+
+
 def load(
     source: _Path,
     *,

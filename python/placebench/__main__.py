@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sys
+import sysconfig
 
 from ._placebench import run_command
 
@@ -20,8 +21,12 @@ def main() -> None:
 
 def _script() -> str:
     """The script ``placebench`` of this Python: what works in several processes starts it again."""
-    beside = os.path.dirname(sys.executable)
-    return shutil.which("placebench", path=beside) or shutil.which("placebench") or os.path.abspath(sys.argv[0])
+    started = shutil.which(sys.argv[0])
+    if started is not None and os.path.splitext(os.path.basename(started))[0] == "placebench":
+        return os.path.abspath(started)
+    folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user")]
+    found = shutil.which("placebench", path=os.pathsep.join(folders)) or shutil.which("placebench")
+    return found or os.path.abspath(sys.argv[0])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 import pandas
@@ -291,6 +291,10 @@ class Results(Table):
 def names(what: str, /) -> list[str]:
     """The names that there are of 'graphs', 'presets', 'clusters', 'placers', 'partitioners', 'schedulers', 'networks', 'suites'
     or 'figures'. ``placebench list`` says what each is."""
+
+def run_command(program: _Path, arguments: Sequence[str], /) -> NoReturn:
+    """Does what the command ``placebench`` does with these arguments, and ends the process. ``program`` is the script that
+    starts the command in other processes."""
 
 def read_results(folder: _Path, /) -> Results:
     """The results in a run folder, finished or not."""

@@ -12,7 +12,7 @@ use placebench::harness::evaluate::EvaluationError;
 use placebench::harness::execute::simulate::{NetworkModel, network_model};
 use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorName};
 use placebench::harness::problem::{GraphEntry, Problem};
-use placebench::harness::request::{Answer, CellRequest, ChosenScheduler, Prepared, choose_scheduler, silent};
+use placebench::harness::request::{Answer, CellRequest, ChosenScheduler, Given, Prepared, choose_scheduler, silent};
 use placebench::harness::results::{CellKey, Status};
 use pyo3::prelude::*;
 
@@ -87,15 +87,6 @@ pub(crate) fn simulate(
         limit,
         &Raised::default(),
     )
-}
-
-/// A placement that is there already.
-struct Given(Placement);
-
-impl Placer for Given {
-    fn place(&self, _: &datasets::Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Ok(Decision::placement(self.0.clone()))
-    }
 }
 
 /// What is placed and executed, and how.

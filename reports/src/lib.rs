@@ -36,7 +36,7 @@ pub use findings::{finding_sentences, findings};
 pub use html::{MOST_RUNS, Report, ReportInput, Timelines, comparison_report, html_report};
 pub use kinds::{CellsError, FigureKind, UnknownFigure};
 pub use marks::Marks;
-pub use metric_table::{MetricRecords, MetricTable, Spread};
+pub use metric_table::{ColumnChoice, Float, MetricRecords, MetricTable, Spread};
 pub use optimality::{Impossible, Optimality, OptimalityEntry};
 pub use optimality_text::optimality_table;
 pub use profile::{Profile, Profiles, profile_table};

@@ -93,6 +93,8 @@ pub struct MetricTable {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
+    /// What `--columns` calls it: the instance, as `nmt` or `nmt@gtx1080x4`, or [`MEAN`].
+    label: String,
     /// The instance with its unit: `nmt (ms)`.
     name: String,
     /// Digits after the point, the same in the whole column: three significant ones of the least value.
@@ -121,6 +123,36 @@ struct Value {
 }
 
 const MEAN_RATIO: &str = "mean ratio to best";
+
+/// What [`MetricTable::with_columns`] calls the column of means.
+const MEAN: &str = "mean";
+
+/// How a table becomes LaTeX.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Float<'a> {
+    /// The text under it; without one, there is the bare `tabular`.
+    pub caption: &'a str,
+    /// What `\\ref` calls it.
+    pub label: &'a str,
+    /// Whether it takes both columns of a paper: a `table*`.
+    pub is_wide: bool,
+}
+
+/// There is no such column, or it is named twice.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ColumnChoice {
+    /// There is none.
+    #[error("the table has no column '{name}': {remedy}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// It is named twice.
+    #[error("the column '{0}' is named twice: name each once")]
+    Twice(String),
+}
 
 impl MetricTable {
     /// The table of a metric, its placers in this order. A placer that takes no part in the means has none.
@@ -154,34 +186,68 @@ impl MetricTable {
             };
             let label = &scores.labels[instance];
             let name = if unit.is_empty() { label.clone() } else { format!("{label} ({unit})") };
-            table.add(name, placers.clone().map(value).collect(), spread);
+            table.add(label, name, placers.clone().map(value).collect(), spread);
         }
         let means: Vec<Option<f64>> = placers.map(|placer| scores.mean(placer)).collect();
         let least = means.iter().flatten().copied().fold(f64::INFINITY, f64::min);
         let value = |mean: f64| Value { mean, spread: None, best: is_equal(mean, least) };
-        table.add(MEAN_RATIO.to_owned(), means.into_iter().map(|mean| mean.map(value)).collect(), Spread::None);
+        table.add(MEAN, MEAN_RATIO.to_owned(), means.into_iter().map(|mean| mean.map(value)).collect(), Spread::None);
         if let Some(column) = table.columns.last_mut() {
             column.decimals = 3;
         }
         Ok(table)
     }
 
-    fn add(&mut self, name: String, values: Vec<Option<Value>>, spread: Spread) {
+    /// Only these columns, in this order: instances as their heads name them, without unit, and `mean`. The means stay those
+    /// over all instances.
+    ///
+    /// # Errors
+    /// If there is no such column, or it is named twice.
+    pub fn with_columns(self, names: &[String]) -> Result<Self, ColumnChoice> {
+        let mut chosen: Vec<usize> = Vec::new();
+        for name in names {
+            let known = || self.columns.iter().map(|column| column.label.as_str());
+            let at = known().position(|label| label == name);
+            let unknown = || ColumnChoice::Unknown { name: name.clone(), remedy: did_you_mean(name, known()) };
+            let at = at.ok_or_else(unknown)?;
+            if chosen.contains(&at) {
+                return Err(ColumnChoice::Twice(name.clone()));
+            }
+            chosen.push(at);
+        }
+        let rows = self
+            .rows
+            .iter()
+            .map(|(placer, values)| (placer.clone(), chosen.iter().map(|&at| values[at].clone()).collect()));
+        Ok(Self { rows: rows.collect(), columns: chosen.iter().map(|&at| self.columns[at].clone()).collect(), ..self })
+    }
+
+    /// What stands beside the means, in words, if anything does.
+    pub fn beside(&self) -> Option<&'static str> {
+        match self.columns.iter().map(|column| column.spread).find(|&spread| spread != Spread::None)? {
+            Spread::Deviation => Some("± is the standard deviation over the repetitions of an instance"),
+            Spread::Range => Some("In brackets: the least and the largest value under any numbering"),
+            Spread::None => None,
+        }
+    }
+
+    fn add(&mut self, label: &str, name: String, values: Vec<Option<Value>>, spread: Spread) {
         let means = values.iter().flatten().map(|value| value.mean.abs());
         let least = means.filter(|&mean| mean > 0.0).fold(f64::INFINITY, f64::min);
         let decimals = if least.is_finite() { (2.0 - least.log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
         let spreads = values.iter().flatten().any(|value| value.spread.is_some());
-        self.columns.push(Column { name, decimals, spread: if spreads { spread } else { Spread::None } });
+        let label = label.to_owned();
+        self.columns.push(Column { label, name, decimals, spread: if spreads { spread } else { Spread::None } });
         for ((_, row), value) in self.rows.iter_mut().zip(values) {
             row.push(value);
         }
     }
 
-    /// The table as text; `caption` and `label` are of use to LaTeX only.
-    pub fn to_text(&self, format: TextFormat, caption: &str, label: &str) -> String {
+    /// The table as text; `float` is of use to LaTeX only.
+    pub fn to_text(&self, format: TextFormat, float: &Float<'_>) -> String {
         match format {
             TextFormat::Markdown => self.markdown().to_markdown(),
-            TextFormat::Latex => self.latex(caption, label),
+            TextFormat::Latex => self.latex(float),
             TextFormat::Csv => self.csv().to_csv(),
         }
     }
@@ -246,7 +312,7 @@ impl MetricTable {
     }
 
     /// With booktabs rules; means and what is beside them stand below each other.
-    fn latex(&self, caption: &str, label: &str) -> String {
+    fn latex(&self, float: &Float<'_>) -> String {
         let columns: String = self.columns.iter().map(Column::latex).collect();
         let names = self.columns.iter().map(|column| match column.spread {
             Spread::None => format!(" & {}", latex_text(&column.name)),
@@ -277,7 +343,7 @@ impl MetricTable {
             text.push_str(" \\\\\n");
         }
         text.push_str("\\bottomrule\n\\end{tabular}\n");
-        latex_float(&text, caption, label)
+        latex_float(&text, float)
     }
 }
 
@@ -312,7 +378,9 @@ mod tests {
             row.makespan = row.makespan.map(|makespan| makespan * 1.2);
         }
         let table = results::Table::new(&rows).unwrap();
-        MetricTable::new(&table, Metric::Makespan, Sort::Mean, spread).unwrap().to_text(format, "50 %", "tab:a")
+        MetricTable::new(&table, Metric::Makespan, Sort::Mean, spread)
+            .unwrap()
+            .to_text(format, &Float { caption: "50 %", label: "tab:a", is_wide: false })
     }
 
     #[test]
@@ -379,14 +447,12 @@ mod tests {
             row.makespan = Some(0.5);
         }
         let table = results::Table::new(&rows).unwrap();
-        let text = MetricTable::new(&table, Metric::Makespan, Sort::Mean, Spread::Deviation).unwrap().to_text(
-            TextFormat::Latex,
-            "",
-            "",
-        );
+        let text = MetricTable::new(&table, Metric::Makespan, Sort::Mean, Spread::Deviation)
+            .unwrap()
+            .to_text(TextFormat::Latex, &Float::default());
         assert!(text.starts_with("\\begin{tabular}{lrr}") && text.matches("\\textbf{500}").count() == 2, "{text}");
         // No number is a multiple of 0: of traffic, no placer is the best.
         let traffic = MetricTable::new(&table, Metric::TrafficBytes, Sort::Mean, Spread::None).unwrap();
-        assert!(!traffic.to_text(TextFormat::Latex, "", "").contains("textbf"));
+        assert!(!traffic.to_text(TextFormat::Latex, &Float::default()).contains("textbf"));
     }
 }

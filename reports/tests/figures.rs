@@ -473,6 +473,7 @@ fn what_failed_is_shown_as_failed() {
         rows: vec!["a".into()],
         columns: vec!["x".into(), "y".into()],
         cells: vec![vec![HeatCell { value: None, key: "1".into() }, HeatCell { value: Some(2.0), key: "2".into() }]],
+        means: None,
         is_two_sided: false,
     };
     let drawing = heat.draw(&Style::single_column());

@@ -1,8 +1,8 @@
 //! `placebench calibrate`: measures a machine into a cluster file.
 
+use crate::output::Exit;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;

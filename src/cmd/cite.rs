@@ -1,7 +1,7 @@
 //! `placebench cite`: what to cite for a run or a graph.
 
-use std::path::Path;
 use crate::output::Exit;
+use std::path::Path;
 
 use placebench::harness::problem::GraphEntry;
 use placebench::harness::runner::{open_run, read_suite};

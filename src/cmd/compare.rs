@@ -1,7 +1,7 @@
 //! `placebench compare`: what got worse between two runs.
 
-use std::path::PathBuf;
 use crate::output::Exit;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use placebench::harness::compare::{CompareOptions, Comparison, RunTable};
@@ -9,6 +9,7 @@ use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{ComparisonDocument, comparison_markdown, comparison_text};
 
 use super::filter::Where;
+use super::number::number;
 use super::once;
 use crate::output::Form;
 
@@ -138,12 +139,12 @@ fn exact(text: &str) -> Result<Metric, UnknownMetric> {
 
 /// A factor of at least 1.
 fn limit(text: &str) -> Result<f64, String> {
-    let limit: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    let limit = number(text)?;
     if limit >= 1.0 { Ok(limit) } else { Err("a limit is a factor, new / old, of at least 1".to_owned()) }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    let number = number(text)?;
     if number > 0.0 && number.is_finite() { Ok(number) } else { Err("must be positive".to_owned()) }
 }
 

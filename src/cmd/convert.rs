@@ -1,20 +1,18 @@
 //! `placebench convert`: from any graph format to any other, and clusters likewise.
 
-use std::path::{Path, PathBuf};
 use crate::output::Exit;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use placebench::datasets::catalogue;
 use placebench::datasets::format::undirected::{Undirected, read_undirected, write_undirected};
-use placebench::datasets::format::{
-    self, DimSize, Format, GraphFile, Holds, LoopPolicy, Loss, ReadOptions, format_marks, formats_taking,
-    undirected_format,
-};
+use placebench::datasets::format::{self, Format, GraphFile, Holds, Loss, format_marks, undirected_format};
 use placebench::generator::GraphParams;
 use placebench::harness::problem::{ClusterEntry, GraphEntry, passed_header};
 use serde::Serialize;
 
 use super::passes::PassArgs;
+use super::read::ReadArgs;
 use crate::output::{Form, check_outputs, shown};
 
 /// Arguments of `convert`.
@@ -40,23 +38,8 @@ pub(crate) struct Args {
     #[arg(long)]
     cluster: bool,
 
-    /// What to do with cycles in a GraphDef: reject, next_iteration (open TensorFlow's loops), drop (the last edge of
-    /// each cycle), unroll(N) (N copies of each loop) [default: reject].
-    #[arg(long)]
-    cycles: Option<LoopPolicy>,
-
-    /// Does not colocate the consumers of a reference with their variable.
-    #[arg(long)]
-    no_references: bool,
-
-    /// An expert's split of a graph of dnn-partitioning: its processors become layers, so that the placer 'expert' can be
-    /// compared with others.
-    #[arg(long, value_name = "FILE")]
-    split: Option<PathBuf>,
-
-    /// Size of a named dimension of an ONNX model, as in batch=8; may be given several times.
-    #[arg(long, value_name = "NAME=SIZE")]
-    dim: Vec<DimSize>,
+    #[command(flatten)]
+    read: ReadArgs,
 
     /// Refuses to write what the format cannot hold. Without it, what is lost is named on standard error.
     #[arg(long)]
@@ -107,7 +90,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     check_outputs([output.as_path()], [Path::new(&args.input)])?;
     let mut answer = Answer { files: vec![shown(output)], ..Answer::default() };
     if args.cluster {
-        refuse_options(args, "a cluster")?;
+        args.read.refuse("a cluster")?;
         refuse_passes(args, "a cluster")?;
         let cluster = ClusterEntry::named(&args.input)?.load(args.seed)?;
         format::write_cluster(output, &cluster)?;
@@ -142,13 +125,13 @@ fn read_dataflow(args: &Args, answer: &mut Answer) -> anyhow::Result<GraphFile> 
     let is_name = catalogue::find(&args.input).is_ok() || GraphParams::preset(&args.input).is_some();
     if is_name || !path.exists() {
         let named = GraphEntry::named(&args.input)?;
-        refuse_options(args, &format!("'{}'", args.input))?;
+        args.read.refuse(&format!("'{}'", args.input))?;
         let (header, passed) = named.with(&args.passes.passes()?)?.passed(args.seed)?;
         answer.report = report(None, &passed.lines);
         return Ok(GraphFile { header, graph: passed.graph, report: None });
     }
     let passes = args.passes.passes()?;
-    let GraphFile { header, graph, report: read } = format::read_graph_with(path, &read_options(args))?;
+    let GraphFile { header, graph, report: read } = format::read_graph_with(path, &args.read.options())?;
     let passed = passes.apply(graph).with_context(|| args.input.clone())?;
     let header = passed_header(header, &passes);
     answer.report = report(read.as_ref().map(ToString::to_string), &passed.lines);
@@ -166,7 +149,7 @@ fn report(read: Option<String>, passes: &[String]) -> Option<String> {
 fn read_as_undirected(args: &Args, format: &Format, answer: &mut Answer) -> anyhow::Result<Undirected> {
     match undirected_format(&args.input) {
         Some(of_input) => {
-            refuse_options(args, &format!("'{}'", args.input))?;
+            args.read.refuse(&format!("'{}'", args.input))?;
             refuse_passes(args, &format!("'{}'", args.input))?;
             let what = read_undirected(Path::new(&args.input), of_input, false)?;
             check_losses(args, format, &format.losses_of(&what), answer)?;
@@ -177,15 +160,6 @@ fn read_as_undirected(args: &Args, format: &Format, answer: &mut Answer) -> anyh
             check_losses(args, format, &format.losses(&header, &graph), answer)?;
             Undirected::of_dataflow(&graph, format).with_context(|| args.input.clone())
         }
-    }
-}
-
-fn read_options(args: &Args) -> ReadOptions {
-    ReadOptions {
-        cycles: args.cycles,
-        no_references: args.no_references,
-        split: args.split.clone(),
-        dims: args.dim.clone(),
     }
 }
 
@@ -211,13 +185,5 @@ fn refuse_passes(args: &Args, input: &str) -> anyhow::Result<()> {
     match args.passes.passes()?.is_empty() {
         true => Ok(()),
         false => bail!("--pass is for dataflow graphs, not for {input}: leave it out"),
-    }
-}
-
-/// Refuses the options of graph readers for an input that is no file of a dataflow graph.
-fn refuse_options(args: &Args, input: &str) -> anyhow::Result<()> {
-    match read_options(args).given().first() {
-        Some(&option) => bail!("{option} is for {}, not for {input}: leave it out", formats_taking(option)),
-        None => Ok(()),
     }
 }

@@ -1,9 +1,9 @@
 //! `placebench dataset`: makes a named collection of graphs, or verifies one.
 
+use crate::output::Exit;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
@@ -25,6 +25,7 @@ use placebench::harness::suite::{RunPlan, Shard, Suite};
 use serde::Serialize;
 
 use super::launcher::{Following, LauncherArgs};
+use super::number::number;
 use super::run::{self, Ended};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, complain, shown, write_file};
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     format: Option<String>,
 
     /// Of scale: graphs with up to this number of edges, from 1e4 to 1e9.
-    #[arg(long, value_name = "EDGES", default_value = "1e6")]
+    #[arg(long, value_name = "EDGES", default_value = "1e6", value_parser = number)]
     largest: f64,
 
     /// Makes only the I-th of N shares of the graphs, as in 3/8, on any machine that shares the folder. The command without

@@ -1,8 +1,8 @@
 //! `placebench execute`: one placement that really runs, measured and compared with its prediction.
 
+use crate::output::Exit;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use crate::output::Exit;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};

@@ -1,8 +1,8 @@
 //! `placebench execute-worker`: the process of a device, for `execute --transport tcp`.
 
+use crate::output::Exit;
 use std::io::BufRead;
 use std::net::TcpListener;
-use crate::output::Exit;
 
 use anyhow::{Context, bail};
 use placebench::harness::execute::threads::serve;

@@ -1,8 +1,8 @@
 //! `placebench figure`: the figures of a run, as SVG, PNG, PDF or TikZ, with their data beside them.
 
+use crate::output::Exit;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;

@@ -3,8 +3,8 @@
 
 mod stream;
 
-use std::path::{Path, PathBuf};
 use crate::output::Exit;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use placebench::base::nearest;

@@ -2,14 +2,16 @@
 
 mod edges;
 
-use std::path::Path;
 use crate::output::Exit;
+use std::path::Path;
 
 use anyhow::bail;
+use placebench::datasets::format::{GraphFile, read_graph_with};
 use placebench::datasets::{Kinds, Properties};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use serde::Serialize;
 
+use super::read::ReadArgs;
 use crate::output::Form;
 
 /// Arguments of `inspect`.
@@ -22,6 +24,9 @@ pub(crate) struct Args {
     /// Also relates communication to computation (CCR) on this cluster: a preset or a file.
     #[arg(long, short)]
     cluster: Option<String>,
+
+    #[command(flatten)]
+    read: ReadArgs,
 
     /// Seed of presets.
     #[arg(long, default_value_t = 0)]
@@ -46,11 +51,21 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         if args.cluster.is_some() {
             bail!("--cluster is for dataflow graphs, and {} has edges alone: leave it out", args.graph);
         }
+        args.read.refuse(&args.graph)?;
         let sheet = edges::Sheet::of(path)?;
         form.print(&sheet, || sheet.text())?;
         return Ok(Exit::SUCCESS);
     }
-    let (header, graph) = GraphEntry::named(&args.graph)?.load(args.seed)?;
+    let (header, graph) = match args.read.is_empty() {
+        true => GraphEntry::named(&args.graph)?.load(args.seed)?,
+        false => {
+            if !path.exists() {
+                args.read.refuse(&format!("'{}'", args.graph))?;
+            }
+            let GraphFile { header, graph, .. } = read_graph_with(path, &args.read.options())?;
+            (header, graph)
+        }
+    };
     let cluster = args.cluster.as_deref().map(|cluster| ClusterEntry::named(cluster)?.load(args.seed)).transpose()?;
     let properties = Properties::of(&graph, cluster.as_ref());
     let provenance = header.provenance.to_string();

@@ -1,7 +1,7 @@
 //! `placebench list`: what there is to name.
 
-use std::collections::BTreeMap;
 use crate::output::Exit;
+use std::collections::BTreeMap;
 
 use anyhow::{anyhow, bail};
 use clap::ValueEnum;
@@ -27,6 +27,7 @@ use serde::Serialize;
 use crate::output::{Form, print};
 
 mod clusters;
+mod known;
 
 /// Arguments of `list`.
 #[derive(clap::Args)]
@@ -40,9 +41,14 @@ pub(crate) struct Args {
     name: Option<String>,
 
     /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md, generators as that of
-    /// docs/GENERATORS.md, passes as that of docs/PASSES.md, or columns as that of docs/FORMATS.md
+    /// docs/GENERATORS.md, passes as that of docs/PASSES.md, best-known as those of docs/BEST-KNOWN.md, or columns as that of
+    /// docs/FORMATS.md.
     #[arg(long, requires = "what", conflicts_with = "json")]
     markdown: bool,
+
+    /// Lists parameters and all else that is known, too. JSON always has it.
+    #[arg(long, short, conflicts_with = "markdown")]
+    verbose: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -73,6 +79,8 @@ enum What {
     Launchers,
     /// Collections that `dataset` makes.
     Collections,
+    /// Known solutions of the instances of collections, the best first.
+    BestKnown,
     /// What authors of placers assume.
     Assumptions,
     /// File formats.
@@ -96,12 +104,14 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         *items = vec![named(name, std::mem::take(items), &args.what)?];
     }
     let answer: BTreeMap<&String, &Vec<Item>> = listed.iter().map(|(name, items)| (name, items)).collect();
-    form.print(&answer, || text(&listed, args.what))?;
+    // What machines are made of is what one asks for.
+    let is_whole = args.verbose || args.name.is_some() || args.what == Some(What::Clusters);
+    form.print(&answer, || text(&listed, args.what, is_whole))?;
     Ok(Exit::SUCCESS)
 }
 
-/// A line for each item and each of its details.
-fn text(listed: &[(String, Vec<Item>)], what: Option<What>) -> String {
+/// A line for each item and, of the whole, for each of its details.
+fn text(listed: &[(String, Vec<Item>)], what: Option<What>, is_whole: bool) -> String {
     let mut text = String::new();
     for (index, (name, items)) in listed.iter().enumerate() {
         if what.is_none() {
@@ -110,7 +120,7 @@ fn text(listed: &[(String, Vec<Item>)], what: Option<What>) -> String {
         for Item { name, description, details, size } in items {
             let size = size.as_ref().map(GraphSize::text).unwrap_or_default();
             text.push_str(&format!("  {name:<24} {size}{description}\n"));
-            for Detail { name, description } in details {
+            for Detail { name, description } in details.iter().filter(|_| is_whole) {
                 text.push_str(&format!("  {:<24} {description}\n", format!("  {name}")));
             }
         }
@@ -121,6 +131,12 @@ fn text(listed: &[(String, Vec<Item>)], what: Option<What>) -> String {
     }
     if what.is_none_or(|what| matches!(what, What::Placers | What::Schedulers | What::Generators | What::Presets)) {
         text.push_str(SOURCES);
+    }
+    if let Some((what, item)) = listed
+        .iter()
+        .find_map(|(what, items)| Some((what, items.iter().find(|item| !item.details.is_empty() && !is_whole)?)))
+    {
+        text.push_str(&format!("Parameters and more: 'placebench list {what} {}', or of all --verbose\n", item.name));
     }
     text
 }
@@ -198,6 +214,7 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
         What::Executors => EXECUTORS.iter().map(listed).collect(),
         What::Launchers => LAUNCHERS.iter().map(listed).collect(),
         What::Collections => COLLECTIONS.iter().map(listed).collect(),
+        What::BestKnown => known::items()?,
         What::Assumptions => Assumption::ALL.iter().map(|own| Item::new(own.name(), own.doc())).collect(),
         What::Formats => listing().map(|(name, text)| Item::new(name, text)).collect(),
         What::Columns => {
@@ -273,8 +290,9 @@ fn markdown(what: What) -> anyhow::Result<String> {
         What::Schedulers => ("scheduler", SCHEDULERS.iter().map(markdown_row).collect()),
         What::Generators => ("family", FAMILIES.iter().map(family_row).collect()),
         What::Passes => ("pass", PASSES.iter().map(pass_row).collect()),
+        What::BestKnown => return known::markdown(),
         What::Columns => return Ok(format!("{}\n{}", ColumnInfo::markdown(), Metric::markdown())),
-        _ => bail!("--markdown is for placers, partitioners, schedulers, generators, passes and columns"),
+        _ => bail!("--markdown is for placers, partitioners, schedulers, generators, passes, best-known and columns"),
     };
     Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))
 }

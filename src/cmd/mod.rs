@@ -14,14 +14,17 @@ mod generate;
 mod inspect;
 mod launcher;
 mod list;
+mod number;
 mod partition;
 mod passes;
 mod place;
 mod rank;
+mod read;
 mod report;
 mod reproduce;
 mod run;
 mod shell;
+mod submit;
 mod table;
 mod trend;
 
@@ -69,6 +72,8 @@ pub(crate) enum Verb {
     Generate(generate::Args),
     /// Makes a named collection of graphs with index, best makespans and metadata, or verifies one.
     Dataset(dataset::Args),
+    /// Judges a solution of an instance of a collection, and ranks it among the known ones.
+    Submit(submit::Args),
     /// Compares two runs of a suite; exit code 1 if the new one is worse.
     Compare(compare::Args),
     /// Ranks placers or schedulers over the instances that all of them finish.
@@ -136,6 +141,7 @@ impl Verb {
             Self::Partition(args) => partition::execute(&args, form),
             Self::Generate(args) => generate::execute(&args, form),
             Self::Dataset(args) => dataset::execute(&args, form),
+            Self::Submit(args) => submit::execute(&args, form),
             Self::Compare(args) => compare::execute(&args, form),
             Self::Rank(args) => rank::execute(&args, form),
             Self::Trend(args) => trend::execute(&args, form),

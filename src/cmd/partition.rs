@@ -5,9 +5,9 @@ mod input;
 mod report;
 mod stream;
 
+use crate::output::Exit;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -20,6 +20,7 @@ use placebench::datasets::format::{Holds, format_marks, format_names, without_co
 use placebench::datasets::stream::EdgeFormat;
 use report::Report;
 
+use super::number::number;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, check_outputs, print};
 
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     blocks: Option<u32>,
 
     /// Tolerated imbalance: a block may weigh 1 + epsilon times its share of the total.
-    #[arg(long, short, default_value_t = 0.03)]
+    #[arg(long, short, default_value_t = 0.03, value_parser = number)]
     epsilon: f64,
 
     /// The partitioner, as `name` or `name(parameter=value)`: see `placebench list partitioners`.

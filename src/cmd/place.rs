@@ -5,9 +5,9 @@ mod describe;
 mod files;
 mod numberings;
 
+use crate::output::Exit;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -27,6 +27,7 @@ use serde::Serialize;
 
 use super::csv::CsvArgs;
 use super::figure::Format;
+use super::number::number;
 use super::passes::PassArgs;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, check_outputs, check_table, complain, shown};
@@ -113,7 +114,7 @@ pub(crate) struct Args {
 
     /// Seconds of processor time after which placing and simulating, under all numberings together, are given up, and a
     /// placer's program is killed; by the clock ten times as many. For an executor that measures, seconds by the clock.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = number)]
     time_limit: Option<f64>,
 
     /// Writes the device of each op: CSV with op, name, device.

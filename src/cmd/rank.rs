@@ -1,7 +1,7 @@
 //! `placebench rank`: which algorithm is best over the instances that all of them finish.
 
-use std::path::PathBuf;
 use crate::output::Exit;
+use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::ValueEnum;
@@ -13,6 +13,7 @@ use placebench::reports::{ranking_notes, ranking_table, ranking_text};
 use super::compare::bad_input;
 use super::csv::CsvArgs;
 use super::filter::{Where, check_rows, unfinished};
+use super::number::number;
 use crate::output::{Form, complain};
 
 const EXAMPLES: &str = "\
@@ -24,7 +25,7 @@ Examples:
   placebench rank runs/algorithms-1
   placebench rank runs/algorithms-1 --by scheduler
   placebench rank runs/a runs/b --where 'network=one_port scheduler=pct' --drop-failing 0
-  placebench rank table.parquet --metric place_seconds --format latex";
+  placebench rank table.parquet --metric place_seconds --format tex";
 
 /// Arguments of `rank`.
 #[derive(clap::Args)]
@@ -82,6 +83,8 @@ enum By {
 enum Format {
     Text,
     Markdown,
+    /// LaTeX with the package booktabs.
+    #[value(name = "tex", alias = "latex")]
     Latex,
     Csv,
 }
@@ -95,7 +98,7 @@ fn judging(text: &str) -> Result<Metric, UnknownMetric> {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    let share = number(text)?;
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("a share is between 0 and 1".to_owned()) }
 }
 

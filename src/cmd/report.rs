@@ -1,8 +1,8 @@
 //! `placebench report`: a run as one HTML file, or several side by side.
 
+use crate::output::Exit;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};

@@ -1,8 +1,8 @@
 //! `placebench reproduce`: a paper's evaluation, claim by claim.
 
+use crate::output::Exit;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::base::did_you_mean;

@@ -1,8 +1,8 @@
 //! `placebench run`: runs a suite and prints its table.
 
+use crate::output::Exit;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! `placebench completions` and `placebench man`: what shells and `man` know of the command.
 
-use std::path::PathBuf;
 use crate::output::Exit;
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Command;

@@ -1,12 +1,12 @@
 //! `placebench table`: the results of a run as a table for a paper.
 
+use crate::output::Exit;
 use std::io::Write;
 use std::path::PathBuf;
-use crate::output::Exit;
 
 use placebench::harness::results::Metric;
 use placebench::reports::export::TextFormat;
-use placebench::reports::{MetricRecords, MetricTable, Sort, Spread};
+use placebench::reports::{Float, MetricRecords, MetricTable, Sort, Spread};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
@@ -37,7 +37,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT", default_value_t)]
     spread: Spread,
 
-    /// markdown, latex (with the package booktabs) or csv.
+    /// Only these columns, in this order: instances as the heads of the table name them, without unit, and `mean`. The mean
+    /// ratios stay those over all instances; '--where' leaves instances out of them, too.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    columns: Vec<String>,
+
+    /// markdown, tex (LaTeX with the package booktabs) or csv.
     #[arg(long, short, default_value = "markdown", conflicts_with = "json")]
     format: TextFormat,
 
@@ -47,6 +52,10 @@ pub(crate) struct Args {
     /// What \ref calls the table in LaTeX [default: tab: with the run folder's name and the metric].
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
+
+    /// In LaTeX: takes both columns of a paper, as a table*.
+    #[arg(long)]
+    wide: bool,
 
     /// Writes to this file instead of standard output.
     #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
@@ -64,28 +73,35 @@ struct Answer<'a> {
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if args.label.is_some() && args.format != TextFormat::Latex {
-        anyhow::bail!("--label is what LaTeX calls the table: leave it out, or use --format latex");
+        anyhow::bail!("--label is what LaTeX calls the table: leave it out, or use --format tex");
+    }
+    if args.wide && args.format != TextFormat::Latex {
+        anyhow::bail!("--wide is for LaTeX: leave it out, or use --format tex");
     }
     args.csv.check(args.format == TextFormat::Csv)?;
     let table = args.only.table_of(&args.run)?;
     let metric = args.metric.map_or_else(|| table.goal(), Ok)?;
     let name = metric.title();
     let numbers = MetricTable::new(&table, metric, args.sort, args.spread)?;
+    let numbers = if args.columns.is_empty() { numbers } else { numbers.with_columns(&args.columns)? };
     let note = numbers.marks.note();
-    let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
     let over = &numbers.over;
-    let caption = format!("Mean {name} of each placer with its best scheduler; mean ratio to best: {over}{said}");
+    let beside = numbers.beside().map(str::to_owned);
+    let notes: String = beside.iter().chain(&note).map(|note| format!(". {note}")).collect();
+    let caption = format!("Mean {name} of each placer with its best scheduler; mean ratio to best: {over}{notes}");
     let folder = args.run.file_name().unwrap_or_default().to_string_lossy();
     let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", metric.short()));
     let text = || {
-        let text = || numbers.to_text(args.format, &caption, &label);
-        match (args.format, &note) {
-            (TextFormat::Markdown, note) => {
+        let float = Float { caption: &caption, label: &label, is_wide: args.wide };
+        let text = || numbers.to_text(args.format, &float);
+        match args.format {
+            TextFormat::Markdown => {
+                let beside = beside.as_ref().map(|beside| format!(" {beside}.")).unwrap_or_default();
                 let note = note.as_ref().map(|note| format!("{note}\n")).unwrap_or_default();
-                format!("{}\nMean ratio to best: {over}.\n{note}", text())
+                format!("{}\nMean ratio to best: {over}.{beside}\n{note}", text())
             }
-            (TextFormat::Csv, _) => numbers.csv().to_csv_with(args.csv.texts()),
-            _ => text(),
+            TextFormat::Csv => numbers.csv().to_csv_with(args.csv.texts()),
+            TextFormat::Latex => text(),
         }
     };
     match &args.out {

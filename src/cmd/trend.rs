@@ -1,8 +1,8 @@
 //! `placebench trend`: how results move over many runs.
 
+use crate::output::Exit;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;

@@ -140,7 +140,7 @@ fn passes_follow_each_other_in_any_order() {
 }
 
 /// TensorFlow 2.15 with `do_common_subexpression_elimination` and nothing else, on the same graphs: the ops that are gone from what it
-/// executes (`datasets/extract/tests/test_common_subexpressions.py` asks it). On `dynamic_rnn` it merges all but 21 of these constants, which
+/// executes (`python/tests_extract/test_common_subexpressions.py` asks it). On `dynamic_rnn` it merges all but 21 of these constants, which
 /// wait for a branch of a conditional, and one `Fill` that has another group here.
 #[test]
 fn common_ops_are_merged_as_tensorflow_does() {

@@ -15,6 +15,7 @@
 mod best;
 mod describe;
 mod index;
+mod known;
 mod scale;
 mod sums;
 
@@ -23,6 +24,7 @@ use placebench_base::{Listed, UnknownName, find};
 pub use best::best_known;
 pub use describe::{CollectionFacts, citation, croissant, licence, readme};
 pub use index::{IndexRow, index_frame, item_name};
+pub use known::{CollectionInstance, GIVEN_ORDER, Judged, Known, KnownRow, NoInstance, Solution, SolutionError};
 pub use scale::{ScaleItem, scale_items};
 pub use sums::{CollectionCheck, SUMS, file_digests, verify, write_sums};
 
@@ -37,6 +39,8 @@ pub struct Collection {
     pub title: &'static str,
     /// The suite that it is made from; `None` for graphs made part by part.
     text: Option<&'static str>,
+    /// Known solutions, as CSV.
+    known: &'static str,
 }
 
 /// All collections.
@@ -45,38 +49,50 @@ pub const COLLECTIONS: [Collection; 8] = [
         name: "laich2017",
         title: "the six synthetic graphs of Laich 2017 on 100 and 7 devices",
         text: Some(include_str!("../../collections/laich2017.toml")),
+        known: include_str!("../../best-known/laich2017.csv"),
     },
     Collection {
         name: "tensorflow",
         title: "ten graphs extracted from TensorFlow, with measured costs",
         text: Some(include_str!("../../collections/tensorflow.toml")),
+        known: include_str!("../../best-known/tensorflow.csv"),
     },
     Collection {
         name: "jax",
         title: "six small graphs of today's models, extracted from JAX, with measured costs",
         text: Some(include_str!("../../collections/jax.toml")),
+        known: include_str!("../../best-known/jax.csv"),
     },
     Collection {
         name: "today",
         title: "seven models of today at published sizes, extracted from JAX",
         text: Some(include_str!("../../collections/today.toml")),
+        known: "",
     },
     Collection {
         name: "training-steps",
         title: "data-parallel training steps with ten ways to exchange gradients",
         text: Some(include_str!("../../collections/training-steps.toml")),
+        known: include_str!("../../best-known/training-steps.csv"),
     },
     Collection {
         name: "optimality",
         title: "small random graphs with proven optima",
         text: Some(include_str!("../../collections/optimality.toml")),
+        known: "",
     },
     Collection {
         name: "dense-to-sparse",
         title: "leveled graphs of 5,000 ops with 64 edges an op down to 1",
         text: Some(include_str!("../../collections/dense-to-sparse.toml")),
+        known: "",
     },
-    Collection { name: "scale", title: "leveled, G(n, m) and R-MAT graphs of 10^4 to 10^9 edges", text: None },
+    Collection {
+        name: "scale",
+        title: "leveled, G(n, m) and R-MAT graphs of 10^4 to 10^9 edges",
+        text: None,
+        known: "",
+    },
 ];
 
 impl Listed for Collection {

@@ -2,9 +2,11 @@
 //! made here alone.
 
 mod cell;
+mod given;
 mod prepared;
 mod scheduler;
 
 pub use cell::{CellRequest, failed, silent};
+pub use given::Given;
 pub use prepared::{Answer, Prepared};
 pub use scheduler::{CHOSEN, ChoiceError, ChosenScheduler, choose_scheduler, named_scheduler};

@@ -3,6 +3,7 @@
 use placebench_base::printable;
 
 use super::TextTable;
+use crate::metric_table::Float;
 
 pub(super) fn write(table: &TextTable, caption: &str, label: &str) -> String {
     let columns: String = table.numeric_columns().iter().map(|&right| if right { 'r' } else { 'l' }).collect();
@@ -13,16 +14,18 @@ pub(super) fn write(table: &TextTable, caption: &str, label: &str) -> String {
     let mut text = format!("\\begin{{tabular}}{{{columns}}}\n\\toprule\n{}\\midrule\n", line(&table.header));
     text.extend(table.rows.iter().map(|row| line(row)));
     text.push_str("\\bottomrule\n\\end{tabular}\n");
-    float(&text, caption, label)
+    float(&text, &Float { caption, label, is_wide: false })
 }
 
 /// A `tabular` as a `table` with a caption and a label; as it is without a caption.
-pub(crate) fn float(tabular: &str, caption: &str, label: &str) -> String {
+pub(crate) fn float(tabular: &str, float: &Float<'_>) -> String {
+    let Float { caption, label, is_wide } = *float;
     if caption.is_empty() {
         return tabular.to_owned();
     }
     let label = if label.is_empty() { String::new() } else { format!("\\label{{{}}}\n", plain(label)) };
-    format!("\\begin{{table}}\n\\centering\n\\caption{{{}}}\n{label}{tabular}\\end{{table}}\n", escape(caption))
+    let table = if is_wide { "table*" } else { "table" };
+    format!("\\begin{{{table}}}\n\\centering\n\\caption{{{}}}\n{label}{tabular}\\end{{{table}}}\n", escape(caption))
 }
 
 /// A label that `\ref` takes: what is special to LaTeX becomes a hyphen.

@@ -40,7 +40,7 @@ impl TextFormat {
     pub fn name(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
-            Self::Latex => "latex",
+            Self::Latex => "tex",
             Self::Csv => "csv",
         }
     }
@@ -48,13 +48,15 @@ impl TextFormat {
 
 /// No format has that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format '{0}' of tables: use markdown, latex or csv")]
+#[error("unknown format '{0}' of tables: use markdown, tex or csv")]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for TextFormat {
     type Err = UnknownFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        // The word until 0.1.
+        let text = if text == "latex" { "tex" } else { text };
         Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| UnknownFormat(text.to_owned()))
     }
 }

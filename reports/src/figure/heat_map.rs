@@ -26,6 +26,8 @@ pub struct HeatMap {
     pub columns: Vec<String>,
     /// By row, then by column.
     pub cells: Vec<Vec<HeatCell>>,
+    /// The mean of each row, by which rows are read: a last column, set apart.
+    pub means: Option<Vec<HeatCell>>,
     /// Whether ratios may be below 1, which is better.
     pub is_two_sided: bool,
 }
@@ -39,6 +41,10 @@ pub struct HeatCell {
     pub key: String,
 }
 
+/// What the column of means is called.
+const MEAN: &str = "mean";
+/// How far it is from the others.
+const GAP: f64 = 3.0;
 /// From this many times the best on, a colour is as loud as it gets; a factor, not a difference, is a step. The summary of a
 /// report has the same colours (`LOUDEST` in `sections.js`).
 const LOUDEST: f64 = 8.0;
@@ -51,9 +57,10 @@ const EDGE_OF_CELL: Stroke = Stroke::solid(Paint::ink(0.14), 0.3);
 impl Figure for HeatMap {
     fn table(&self) -> TextTable {
         let mut table = TextTable::new([self.row.clone(), self.column.clone(), self.quantity.column()]);
-        for (row, cells) in self.rows.iter().zip(&self.cells) {
-            for (column, cell) in self.columns.iter().zip(cells) {
-                table.push([row.clone(), column.clone(), cell.value.map_or_else(String::new, number_text)]);
+        let columns: Vec<&str> = self.all_columns().collect();
+        for (row, name) in self.rows.iter().enumerate() {
+            for (column, cell) in columns.iter().zip(self.all_cells(row)) {
+                table.push([name, *column, &cell.value.map_or_else(String::new, number_text)]);
             }
         }
         table
@@ -65,18 +72,19 @@ impl Figure for HeatMap {
         let names: Vec<String> =
             self.rows.iter().map(|name| font::shortened(name, style.font_pt, drawing.width * 0.42)).collect();
         let left = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max) + 4.0;
-        let room = drawing.width - left - 1.0;
-        let widest = self.columns.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
-        let width = (room / self.columns.len().max(1) as f64).min((widest + 4.0).max(110.0));
+        let room = drawing.width - left - 1.0 - if self.means.is_some() { GAP } else { 0.0 };
+        let widest = self.all_columns().map(|name| style.text_width(name)).fold(0.0, f64::max);
+        let width = (room / self.all_columns().count().max(1) as f64).min((widest + 4.0).max(110.0));
         let height = style.line() + 1.6;
         let top = self.draw_columns(&mut drawing, left, top, width, style);
-        for (index, (name, cells)) in names.iter().zip(&self.cells).enumerate() {
+        let columns: Vec<&str> = self.all_columns().collect();
+        for (index, name) in names.iter().enumerate() {
             let y = top + index as f64 * height;
             let baseline = y + height / 2.0 + style.half_capital();
             drawing.text(left - 3.0, baseline, style.font_pt, Anchor::End, name);
-            for (column, cell) in cells.iter().enumerate() {
-                let area = Area::new(left + column as f64 * width, y, width, height);
-                let item = self.cell(index, column, cell, area, style);
+            for (column, cell) in self.all_cells(index).enumerate() {
+                let area = Area::new(self.x(column, left, width), y, width, height);
+                let item = self.cell(&format!("{}, {}", self.rows[index], columns[column]), cell, area, style);
                 drawing.items.push(item);
             }
         }
@@ -87,29 +95,43 @@ impl Figure for HeatMap {
 }
 
 impl HeatMap {
+    /// Names of the columns, that of the means behind the others.
+    fn all_columns(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(String::as_str).chain(self.means.iter().map(|_| MEAN))
+    }
+
+    /// The cells of a row, its mean behind the others.
+    fn all_cells(&self, row: usize) -> impl Iterator<Item = &HeatCell> {
+        self.cells[row].iter().chain(self.means.iter().map(move |means| &means[row]))
+    }
+
+    /// Where a column begins.
+    fn x(&self, column: usize, left: f64, width: f64) -> f64 {
+        left + column as f64 * width + if column == self.columns.len() { GAP } else { 0.0 }
+    }
+
     /// Draws the columns' names, upwards where they do not fit across; returns where the cells begin.
     fn draw_columns(&self, drawing: &mut Drawing, left: f64, top: f64, width: f64, style: &Style) -> f64 {
-        let widest = self.columns.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
+        let widest = self.all_columns().map(|name| style.text_width(name)).fold(0.0, f64::max);
         let across = widest <= width - 3.0;
         let names: Vec<String> =
-            self.columns.iter().map(|name| font::shortened(name, style.font_pt, widest.min(140.0))).collect();
+            self.all_columns().map(|name| font::shortened(name, style.font_pt, widest.min(140.0))).collect();
         let height = if across { style.line() } else { widest.min(140.0) };
         // Columns narrower than a line of text: only every second, third, … has room for its name.
         let every = (style.line() / width).ceil().max(1.0) as usize;
         for (index, name) in names.iter().enumerate() {
-            let x = left + (index as f64 + 0.5) * width;
+            let x = self.x(index, left, width) + 0.5 * width;
             if across {
                 drawing.text(x, top + height - 2.0, style.font_pt, Anchor::Middle, name);
-            } else if index % every == 0 {
+            } else if index % every == 0 || index == self.columns.len() {
                 drawing.text_upwards(x + style.half_capital(), top + height, style.font_pt, Anchor::Start, name);
             }
         }
         top + height + 2.0
     }
 
-    fn cell(&self, row: usize, column: usize, cell: &HeatCell, area: Area, style: &Style) -> Item {
+    fn cell(&self, name: &str, cell: &HeatCell, area: Area, style: &Style) -> Item {
         let edge = Some(EDGE_OF_CELL);
-        let name = format!("{}, {}", self.rows[row], self.columns[column]);
         let Some(value) = cell.value else {
             let strike = super::drawing::line((area.x, area.bottom()), (area.right(), area.y), EDGE);
             let inside = Shape::Rect { area, fill: Some(Paint::ink(0.06)), stroke: edge };
@@ -212,6 +234,7 @@ mod tests {
             rows: Vec::new(),
             columns: Vec::new(),
             cells: Vec::new(),
+            means: None,
             is_two_sided,
         };
         for theme in [Theme::Light, Theme::Dark] {

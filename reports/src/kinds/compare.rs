@@ -95,9 +95,15 @@ impl Scores {
             |placer, scenario| HeatCell { value: self.ratio(placer, scenario), key: self.mark(placer, scenario) };
         let columns = 0..self.instances().len();
         let cells = (0..self.placers.len()).map(|row| columns.clone().map(|column| cell(row, column)).collect());
+        let means = (0..self.placers.len())
+            .map(|placer| HeatCell { value: self.mean(placer), key: self.placers[placer].clone() });
         vec![NamedFigure {
             name: format!("heat-{}", self.metric().short()),
-            caption: format!("{}, each placer with its best scheduler.", capitalised(&self.ratio_name())),
+            caption: format!(
+                "{}, each placer with its best scheduler; mean: {}.",
+                capitalised(&self.ratio_name()),
+                self.mean_over()
+            ),
             figure: Box::new(HeatMap {
                 title: format!("{}, each placer with its best scheduler", capitalised(&self.ratio_name())),
                 quantity: Quantity::new(self.ratio_name(), Unit::One),
@@ -106,6 +112,7 @@ impl Scores {
                 rows: self.shown.clone(),
                 columns: self.labels.clone(),
                 cells: cells.collect(),
+                means: Some(means.collect()),
                 is_two_sided: false,
             }),
         }]
@@ -281,8 +288,8 @@ mod tests {
         let table = Table::new(&rows).unwrap();
         let heat = |metric| FigureKind::Heat.of_rows(&table, metric, Sort::Mean).unwrap().remove(0).figure.table().rows;
         assert_eq!(heat(Metric::Utilization)[0], ["heft", "a", "1"]);
-        assert_eq!(heat(Metric::Utilization)[2], ["random", "a", "4"]);
+        assert_eq!(heat(Metric::Utilization)[3], ["random", "a", "4"]);
         // heft moves nothing.
-        assert_eq!(heat(Metric::TrafficBytes)[2], ["random", "a", ""]);
+        assert_eq!(heat(Metric::TrafficBytes)[3], ["random", "a", ""]);
     }
 }

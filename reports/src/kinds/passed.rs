@@ -63,6 +63,7 @@ pub(super) fn passes(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFi
             rows: shown.into_iter().cloned().collect(),
             columns: scores.shown.clone(),
             cells,
+            means: None,
             is_two_sided: true,
         }),
     }])

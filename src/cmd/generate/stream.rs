@@ -1,7 +1,7 @@
 //! `placebench generate --stream`: graphs of any size, part by part.
 
-use std::path::{Path, PathBuf};
 use crate::output::Exit;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;

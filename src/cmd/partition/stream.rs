@@ -1,11 +1,11 @@
 //! `placebench partition --stream`: a file of any size, read as a stream in bounded memory.
 
+use crate::output::Exit;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use crate::output::Exit;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};

@@ -218,7 +218,7 @@ fn private_file(path: &std::path::Path) -> io::Result<File> {
 /// the installed package.
 fn python_path() -> Option<std::ffi::OsString> {
     let places = [env::current_exe().ok(), env::current_dir().ok()];
-    let folders = places.iter().flatten().flat_map(|path| path.ancestors()).map(|path| path.join("datasets/extract"));
+    let folders = places.iter().flatten().flat_map(|path| path.ancestors()).map(|path| path.join("python"));
     let package: PathBuf = { folders }.find(|folder| folder.join("placebench_extract/__main__.py").is_file())?;
     let given = env::var_os("PYTHONPATH").unwrap_or_default();
     env::join_paths(env::split_paths(&given).filter(|path| !path.as_os_str().is_empty()).chain([package])).ok()

@@ -1,0 +1,122 @@
+//! What a solution is worth, by the rules of its collection.
+
+use std::sync::Arc;
+
+use placebench_algorithms::period::Goal;
+use placebench_algorithms::{StopToken, registry};
+use placebench_datasets::{Instance, MemoryRule, is_less};
+
+use super::{CollectionInstance, KnownRow, Solution};
+use crate::evaluate::{Evaluation, EvaluationError};
+use crate::execute::{EXECUTORS, ExecutorName, Replay};
+use crate::memory::MemoryUse;
+use crate::objective::NamedScheduler;
+use crate::request::{Answer, CellRequest, Given, Prepared, named_scheduler, silent};
+use crate::results::{CellKey, Row};
+
+/// What rows name the order that a schedule gives.
+pub const GIVEN_ORDER: &str = "given";
+
+/// A solution that keeps the rules of its collection.
+#[derive(Debug)]
+pub struct Judged {
+    /// What is known of it. Who found it and its digest are not said yet.
+    pub row: KnownRow,
+    /// The evaluation: timeline and metrics.
+    pub evaluation: Evaluation,
+    /// The rules of memory that it keeps.
+    pub kept: Vec<MemoryRule>,
+}
+
+impl CollectionInstance {
+    /// Judges a solution by the rules of the collection: kinds, colocation and memory are kept, the run is simulated and
+    /// validated, and its makespan is no less than the lower bound. A schedule runs in its order. A placement runs under each
+    /// scheduler, and the least makespan counts; of equal ones, the first in the list of schedulers.
+    ///
+    /// # Errors
+    /// If it breaks a rule.
+    ///
+    /// # Complexity
+    /// That of the lower bounds and of one simulation; of as many as there are schedulers, if no order is given.
+    pub fn judge(&self, prepared: &Prepared, solution: &Solution) -> Result<Judged, EvaluationError> {
+        let instance = prepared.instance();
+        let schedulers = match solution.tasks(instance.cluster().device_count()) {
+            Some(order) => vec![NamedScheduler { name: GIVEN_ORDER.into(), scheduler: Arc::new(Replay { order }) }],
+            None => registry::SCHEDULERS.iter().filter_map(|entry| named_scheduler(&entry.name).ok()).collect(),
+        };
+        let (placer, stop) = (Given(solution.placement.clone()), StopToken::default());
+        let judged = |scheduler| {
+            let Answer { evaluation, row } = prepared.evaluate(&self.request(instance, &placer, scheduler), &stop);
+            evaluation.map(|evaluation| (evaluation, row))
+        };
+        let better = |best: Outcome, next: Outcome| {
+            let makespan =
+                |outcome: &Outcome| outcome.as_ref().map_or(f64::INFINITY, |(found, _)| found.metrics.makespan);
+            if makespan(&next) < makespan(&best) { next } else { best }
+        };
+        let (evaluation, row) =
+            schedulers.iter().map(judged).reduce(better).unwrap_or(Err(EvaluationError::NoScheduler))?;
+        let makespan = evaluation.metrics.makespan;
+        let row = KnownRow {
+            graph: self.graph.clone(),
+            cluster: self.cluster.clone(),
+            seed: self.group.seed,
+            network: row.network,
+            kinds: row.kinds.name().to_owned(),
+            memory: row.memory.unwrap_or_default(),
+            makespan,
+            period: evaluation.metrics.period,
+            time_unit: row.time_unit,
+            placer: String::new(),
+            scheduler: row.scheduler,
+            lower_bound: row.lower_bound,
+            bound: row.bound.unwrap_or_default(),
+            optimal: row.lower_bound.is_some_and(|bound| !is_less(bound, makespan)),
+            author: String::new(),
+            sha256: String::new(),
+        };
+        let kept = MemoryRule::ALL.into_iter().filter(|&rule| keeps(rule, instance, &evaluation)).collect();
+        Ok(Judged { row, evaluation, kept })
+    }
+
+    fn request<'a>(&'a self, instance: &Instance, placer: &'a Given, scheduler: &'a NamedScheduler) -> CellRequest<'a> {
+        let (network_name, network) = &self.plan.networks[0];
+        let executor = &EXECUTORS[0];
+        CellRequest {
+            key: CellKey {
+                graph: self.graph.clone(),
+                cluster: self.cluster.clone(),
+                kinds: self.plan.suite.kinds(self.group.graph, self.group.cluster),
+                network: network_name.clone(),
+                executor: ExecutorName::from(executor.name),
+                placer: GIVEN_ORDER.to_owned(),
+                scheduler: scheduler.name.to_string(),
+                seed: self.group.seed,
+                ..CellKey::default()
+            },
+            spec: None,
+            memory: instance.memory_rule(),
+            graph: &self.plan.suite.graphs[self.group.graph],
+            placer,
+            schedulers: std::slice::from_ref(scheduler),
+            network: *network,
+            goal: Goal::Makespan,
+            executor,
+            settings: &self.plan.suite.execute,
+            notify: silent(),
+        }
+    }
+}
+
+/// What came of a scheduler.
+type Outcome = Result<(Evaluation, Row), EvaluationError>;
+
+/// Whether an executed placement keeps a rule of memory.
+fn keeps(rule: MemoryRule, instance: &Instance, evaluation: &Evaluation) -> bool {
+    let (graph, cluster, unit) = (instance.shared_graph(), instance.shared_cluster(), instance.time_unit());
+    let Ok(under) = Instance::with_memory_rule(graph, cluster, rule) else { return false };
+    let under = under.with_time_unit(unit);
+    let memory = MemoryUse::new(&evaluation.placed(instance), &evaluation.timeline);
+    let fits = |device| under.peak_limit(device).is_none_or(|limit| memory.peak_bytes(device) <= limit);
+    evaluation.decision.placement.check(&under).is_ok() && under.cluster().device_ids().all(fits)
+}

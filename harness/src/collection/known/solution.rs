@@ -1,0 +1,254 @@
+//! A solution of an instance as a file: the device of each op and, of a schedule, in which order ops start.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use placebench_algorithms::Task;
+use placebench_base::did_you_mean;
+use placebench_datasets::format::{FormatError, open_unpacked};
+use placebench_datasets::{DeviceId, Edge, Instance, OpId, Placement};
+
+/// What somebody found for an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    /// The device of each op.
+    pub placement: Placement,
+    /// All ops in the order in which they start, an op never before one that it needs; `None` if only the placement is given.
+    pub order: Option<Vec<OpId>>,
+}
+
+/// What is wrong with a file of a solution.
+#[derive(Debug, thiserror::Error)]
+pub enum SolutionError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] FormatError),
+    /// It is no CSV.
+    #[error("{file}: {error}")]
+    NoCsv {
+        /// The file.
+        file: String,
+        /// Why.
+        error: csv::Error,
+    },
+    /// It lacks a column.
+    #[error(
+        "{file}, line 1: has no column '{column}': write CSV with the columns op, device and, for a schedule, start or order; \
+         'placebench place --placement' and '--timeline' do"
+    )]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: &'static str,
+    },
+    /// A line is wrong.
+    #[error("{file}, line {line}: {fault}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong, and the remedy.
+        fault: String,
+    },
+    /// The whole is wrong.
+    #[error("{file}: {fault}")]
+    Whole {
+        /// The file.
+        file: String,
+        /// What is wrong, and the remedy.
+        fault: String,
+    },
+}
+
+/// Numbers of the columns that count.
+struct Columns {
+    what: Option<usize>,
+    op: usize,
+    name: Option<usize>,
+    device: usize,
+    /// When an op starts, or its number in the order.
+    start: Option<usize>,
+}
+
+impl Solution {
+    /// Reads CSV with a header. Columns: `op` (id), `device` (name or id), and for a schedule `start` (a time) or `order` (a
+    /// number): ops start in ascending order of it. A column `what` selects the lines that say `op`, as timelines of
+    /// `place` have it; a column `name` is compared with the graph's names; other columns are ignored.
+    ///
+    /// # Errors
+    /// If the file cannot be read; if a line is wrong; if an op is missing or there twice; if an op starts before one that it
+    /// needs.
+    ///
+    /// # Complexity
+    /// O(ops log ops + edges) time and O(ops) memory.
+    pub fn read(path: &Path, instance: &Instance) -> Result<Self, SolutionError> {
+        Self::parse(open_unpacked(path)?, &path.display().to_string(), instance)
+    }
+
+    /// As [`Solution::read`], of the content of a file.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse(content: impl Read, file: &str, instance: &Instance) -> Result<Self, SolutionError> {
+        let no_csv = |error| SolutionError::NoCsv { file: file.to_owned(), error };
+        let mut reader = csv::Reader::from_reader(content);
+        let columns = Columns::of(reader.headers().map_err(no_csv)?, file)?;
+        let devices = Devices::of(instance);
+        let ops = instance.graph().op_count();
+        let mut device_of: Vec<Option<DeviceId>> = vec![None; ops];
+        let mut starts = vec![0.0; ops];
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(no_csv)? {
+            let field = |column: usize| record.get(column).unwrap_or_default().trim();
+            if columns.what.is_some_and(|what| field(what) != "op") {
+                continue;
+            }
+            let line = record.position().map_or(0, csv::Position::line);
+            let wrong = |fault| SolutionError::Line { file: file.to_owned(), line, fault };
+            let op = op_of(field(columns.op), columns.name.and_then(|column| record.get(column)), instance)
+                .map_err(wrong)?;
+            let device = devices.named(field(columns.device)).map_err(wrong)?;
+            if device_of[op.index()].replace(device).is_some() {
+                return Err(wrong(format!("op {op} is there twice: write each op once")));
+            }
+            if let Some(column) = columns.start {
+                let text = field(column);
+                let start = text.parse().ok().filter(|start: &f64| start.is_finite());
+                starts[op.index()] =
+                    start.ok_or_else(|| wrong(format!("'{text}' says no start: write a finite number")))?;
+            }
+        }
+        let whole = |fault| SolutionError::Whole { file: file.to_owned(), fault };
+        let missing = device_of.iter().filter(|device| device.is_none()).count();
+        if let Some(first) = device_of.iter().position(Option::is_none) {
+            return Err(whole(format!(
+                "{missing} of the graph's {ops} ops have no device, the first is op {first}: write a line for each"
+            )));
+        }
+        let placement = Placement::new(device_of.into_iter().flatten().collect());
+        let order = columns.start.map(|_| ordered(&starts, &placement, instance)).transpose().map_err(whole)?;
+        Ok(Self { placement, order })
+    }
+
+    /// Writes it as [`Solution::read`] reads it: one text for each solution, whatever it was read from.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write(&self, out: &mut impl Write, instance: &Instance) -> std::io::Result<()> {
+        let cluster = instance.cluster();
+        let is_schedule = self.order.is_some();
+        let mut position = vec![0; self.placement.devices().len()];
+        for (index, op) in self.order.iter().flatten().enumerate() {
+            position[op.index()] = index;
+        }
+        let mut csv = csv::WriterBuilder::new().from_writer(out);
+        csv.write_record(["op", "device", "order"].iter().take(if is_schedule { 3 } else { 2 }))?;
+        for op in instance.graph().op_ids() {
+            csv.write_field(op.to_string())?;
+            csv.write_field(&cluster.device(self.placement.device_of(op)).name)?;
+            if is_schedule {
+                csv.write_field(position[op.index()].to_string())?;
+            }
+            csv.write_record(None::<&[u8]>)?;
+        }
+        csv.flush()
+    }
+
+    /// For each device its ops in their order, if there is one.
+    pub(super) fn tasks(&self, devices: usize) -> Option<Vec<Vec<Task>>> {
+        let mut tasks = vec![Vec::new(); devices];
+        for &op in self.order.as_ref()? {
+            tasks[self.placement.device_of(op).index()].push(Task::Op(op));
+        }
+        Some(tasks)
+    }
+}
+
+impl Columns {
+    fn of(header: &csv::StringRecord, file: &str) -> Result<Self, SolutionError> {
+        let position = |name: &str| header.iter().position(|known| known == name);
+        let needed = |column| position(column).ok_or_else(|| SolutionError::NoColumn { file: file.to_owned(), column });
+        let (start, order) = (position("start"), position("order"));
+        if start.is_some() && order.is_some() {
+            let fault = "has the columns 'start' and 'order', which may disagree: keep one".to_owned();
+            return Err(SolutionError::Line { file: file.to_owned(), line: 1, fault });
+        }
+        Ok(Self {
+            what: position("what"),
+            op: needed("op")?,
+            name: position("name"),
+            device: needed("device")?,
+            start: start.or(order),
+        })
+    }
+}
+
+/// The op of an id, whose name must be the graph's if one is given.
+fn op_of(id: &str, name: Option<&str>, instance: &Instance) -> Result<OpId, String> {
+    let graph = instance.graph();
+    let ops = graph.op_count();
+    let op = id.parse().ok().filter(|&id: &u32| (id as usize) < ops).map(OpId);
+    let op = op.ok_or_else(|| format!("'{id}' is no op: write an id from 0 to {}", ops.saturating_sub(1)))?;
+    match (name.filter(|name| !name.is_empty()), graph.name(op)) {
+        // A ' in front keeps a spreadsheet from running a name.
+        (Some(name), Some(known)) if name != known && name.strip_prefix('\'') != Some(known) => {
+            Err(format!("op {op} is called '{known}', and here '{name}': this is a solution of another graph"))
+        }
+        _ => Ok(op),
+    }
+}
+
+/// Devices by their names.
+struct Devices<'a> {
+    instance: &'a Instance,
+    ids: HashMap<&'a str, DeviceId>,
+}
+
+impl<'a> Devices<'a> {
+    fn of(instance: &'a Instance) -> Self {
+        let cluster = instance.cluster();
+        let ids = cluster.device_ids().map(|device| (cluster.device(device).name.as_str(), device)).collect();
+        Self { instance, ids }
+    }
+
+    /// The device of a name or, unless a device has that name, of an id.
+    fn named(&self, text: &str) -> Result<DeviceId, String> {
+        let count = self.instance.cluster().device_count();
+        let id = || text.parse().ok().filter(|&id: &u32| (id as usize) < count).map(DeviceId);
+        self.ids.get(text).copied().or_else(id).ok_or_else(|| {
+            let names = self.instance.cluster().devices().iter().map(|device| device.name.as_str());
+            format!("'{text}' is no device of the cluster: {}", did_you_mean(text, names))
+        })
+    }
+}
+
+/// All ops by their start. Of those that start together the one comes first that ends first: an op that takes no time must not
+/// wait for one that does. Of those that end together, the topologically first.
+fn ordered(starts: &[f64], placement: &Placement, instance: &Instance) -> Result<Vec<OpId>, String> {
+    let graph = instance.graph();
+    let times: Vec<f64> = graph.op_ids().map(|op| instance.exec_time(op, placement.device_of(op))).collect();
+    let topological = graph.topological_positions();
+    let mut order: Vec<OpId> = graph.op_ids().collect();
+    order.sort_by(|a, b| {
+        let [a, b] = [a.index(), b.index()];
+        starts[a].total_cmp(&starts[b]).then(times[a].total_cmp(&times[b])).then(topological[a].cmp(&topological[b]))
+    });
+    let mut position = vec![0; order.len()];
+    for (index, op) in order.iter().enumerate() {
+        position[op.index()] = index;
+    }
+    for op in graph.op_ids() {
+        let early = graph.successors(op).find(|next| position[next.op.index()] < position[op.index()]);
+        if let Some(Edge { op: next, .. }) = early {
+            return Err(format!(
+                "op {next} starts at {} before op {op} at {}, which it needs: no schedule has that",
+                starts[next.index()],
+                starts[op.index()]
+            ));
+        }
+    }
+    Ok(order)
+}
