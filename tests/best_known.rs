@@ -49,7 +49,10 @@ fn the_page_has_the_rows() {
     let folder = tempfile::tempdir().unwrap();
     let table = text(&placebench(folder.path(), &["list", "best-known", "--markdown"]).stdout);
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/BEST-KNOWN.md")).unwrap();
-    assert!(page.ends_with(&table), "paste what 'placebench list best-known --markdown' prints into docs/BEST-KNOWN.md");
+    assert!(
+        page.ends_with(&table),
+        "paste what 'placebench list best-known --markdown' prints into docs/BEST-KNOWN.md"
+    );
 }
 
 fn submitted(folder: &Path, args: &[&str]) -> Value {
@@ -61,7 +64,8 @@ fn submitted(folder: &Path, args: &[&str]) -> Value {
 #[test]
 fn a_solution_is_worth_what_place_said_and_is_added_once() {
     let folder = tempfile::tempdir().unwrap();
-    let place = ["place", "convnet", "-p", "heft", "-s", "pct", "--timeline", "t.csv", "--placement", "p.csv", "--json"];
+    let place =
+        ["place", "convnet", "-p", "heft", "-s", "pct", "--timeline", "t.csv", "--placement", "p.csv", "--json"];
     let placed: Value = serde_json::from_slice(&placebench(folder.path(), &place).stdout).unwrap();
     let schedule = submitted(folder.path(), &["t.csv", "-g", "convnet"]);
     let makespan = |answer: &Value| answer["row"]["makespan"].as_f64().unwrap();
@@ -88,7 +92,8 @@ fn a_solution_is_worth_what_place_said_and_is_added_once() {
     assert!(own.starts_with("convnet,gtx1080x4,0,contention_free,accelerators_only,peak,"), "{own}");
     // What is kept is the solution again, and it is known now: whoever submits it, and in whatever form.
     let kept = kept.as_str().unwrap();
-    let again = submitted(folder.path(), &[kept, "-g", "convnet", "--author", "Eve", "--placer", "x", "--out", "known"]);
+    let again =
+        submitted(folder.path(), &[kept, "-g", "convnet", "--author", "Eve", "--placer", "x", "--out", "known"]);
     assert_eq!((&again["is_known"], &again["files"]), (&Value::from(true), &Value::from(Vec::<String>::new())));
     assert_eq!(again["row"]["makespan"], added["row"]["makespan"]);
     assert_eq!(fs::read_to_string(&table).unwrap(), rows);
@@ -144,7 +149,8 @@ fn what_is_wrong_with_a_solution_is_one_line() {
     ];
     for (content, expected) in cases {
         fs::write(folder.path().join("bad.csv"), content).unwrap();
-        let output = placebench(folder.path(), &["submit", "bad.csv", "-g", "convnet", "--author", "a", "-p", "b", "-o", "k"]);
+        let output =
+            placebench(folder.path(), &["submit", "bad.csv", "-g", "convnet", "--author", "a", "-p", "b", "-o", "k"]);
         assert_one_line_error(&output, expected);
         assert!(!folder.path().join("k").exists(), "{expected}");
     }

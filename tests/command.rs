@@ -1,6 +1,7 @@
 //! The command as a stranger meets it: exit codes, messages, files left behind.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::common::{assert_one_line_error, placebench, text};
 
@@ -457,6 +458,43 @@ fn the_reference_is_the_help_of_the_verbs() {
     let folder = tempfile::tempdir().unwrap();
     let printed = text(&placebench(folder.path(), &["man", "--markdown"]).stdout);
     assert_eq!(include_str!("../docs/REFERENCE.md"), printed, "placebench man --markdown > docs/REFERENCE.md");
+}
+
+/// What bash offers after these words, the last of which is completed.
+fn offered(folder: &Path, words: &[&str]) -> Vec<String> {
+    std::fs::write(folder.join("script"), placebench(folder, &["completions", "bash"]).stdout).unwrap();
+    let ask = "source ./script; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
+               _placebench placebench \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"; \
+               printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let output = Command::new("bash").args(["-c", ask, "bash"]).args(words).current_dir(folder).output().unwrap();
+    text(&output.stdout).split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn names_of_graphs_placers_and_clusters_are_completed() {
+    if Command::new("bash").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no bash");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["place", "lst"], &["lstm_lm"]),
+        (&["place", "nmt", "-p", "hef"], &["heft"]),
+        (&["place", "nmt", "--cluster", "tpu_v5e"], &["tpu_v5e_4x4"]),
+        (&["place", "nmt", "-n", "one"], &["one_port"]),
+        (&["run", "laich2017_"], &["laich2017_seconds"]),
+        (&["partition", "nmt", "-a", "fid"], &["fiduccia_mattheyses"]),
+        (&["submit", "x.csv", "--collection", "ja"], &["jax"]),
+    ];
+    for (words, expected) in cases {
+        assert_eq!(offered(folder.path(), &[&["placebench"], words].concat()), expected, "{words:?}");
+    }
+    // In zsh, files may stand where graphs do.
+    let zsh = text(&placebench(folder.path(), &["completions", "zsh"]).stdout);
+    assert!(zsh.contains(":_placebench_graphs'") && zsh.contains(":_placebench_clusters'"), "no names with files");
+    // What a script offers is no rule for what is given.
+    let output = placebench(folder.path(), &["place", "convnet+prune", "-p", "heft(average=speed)"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::common::{placebench, text};
+use crate::common::{assert_one_line_error, placebench, text};
 
 const SUITE: &str = r#"
 name = "small"
@@ -244,6 +244,49 @@ fn a_table_of_a_run_is_markdown_latex_or_csv() {
     assert!(latex.contains("\\toprule") && latex.contains("convnet@gtx1080x2"), "{latex}");
     assert!(latex.contains("\\label{tab:run-slr}") && latex.contains("\\textbf{"), "{latex}");
     assert!(table("csv").starts_with("placer,convnet@gtx1080x2,"));
+}
+
+#[test]
+fn a_table_shows_the_columns_that_fit_a_page_and_says_what_stands_beside_a_mean() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let table = |args: &[&str]| {
+        let output = placebench(folder.path(), &[&["table", "run"], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    // The columns alone are chosen: the means are those of the whole table.
+    let cells = |text: &str| -> Vec<Vec<String>> {
+        text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    let whole = cells(&table(&["--format", "csv", "--spread", "none"]));
+    let chosen = cells(&table(&["--format", "csv", "--spread", "none", "--columns", "mean,recurrent@gtx1080x4"]));
+    let at = |name: &str| whole[0].iter().position(|column| column.starts_with(name)).unwrap();
+    let expected: Vec<Vec<String>> = whole
+        .iter()
+        .map(|row| [0, at("mean ratio"), at("recurrent@gtx1080x4")].map(|column| row[column].clone()).to_vec())
+        .collect();
+    assert_eq!(chosen, expected);
+    let said = "± is the standard deviation over the repetitions of an instance";
+    assert!(table(&[]).contains(said) && !table(&["--spread", "none"]).contains('±'));
+    assert!(!table(&["--columns", "mean"]).contains('±'));
+    assert!(table(&["--spread", "range"]).contains("In brackets: the least and the largest value"));
+    let wide = table(&["--format", "tex", "--wide"]);
+    assert!(wide.starts_with("\\begin{table*}") && wide.ends_with("\\end{table*}\n"), "{wide}");
+    assert!(wide.contains("$\\pm$ is the standard deviation over the repetitions"), "{wide}");
+    // The word of 0.1 is understood.
+    assert_eq!(table(&["--format", "latex"]), table(&["--format", "tex"]));
+    let refused: [(&[&str], &str); 3] = [
+        (
+            &["--columns", "convnet@gtx1080x3"],
+            "the table has no column 'convnet@gtx1080x3': did you mean 'convnet@gtx1080x",
+        ),
+        (&["--columns", "mean,mean"], "the column 'mean' is named twice"),
+        (&["--wide"], "--wide is for LaTeX"),
+    ];
+    for (args, expected) in refused {
+        assert_one_line_error(&placebench(folder.path(), &[&["table", "run"], args].concat()), expected);
+    }
 }
 
 /// The devices' loads and the period are those of the answer.

@@ -186,6 +186,7 @@ fn every_verb_answers_with_one_document_of_the_keys_that_are_documented() {
     let only = ["--where", "cluster=t_fast16"];
     assert!(placebench(folder, &[&["run", "tolstobrov", "-q", "--out", "t"], &only[..]].concat()).status.success());
     asked.ask(0, 0, &["reproduce", "tolstobrov", "--run", "t"]);
+    asked.ask(0, 0, &["tutorial", "study"]);
     asked.ask(0, 0, &["list"]);
 
     let documented = documented();

@@ -10,13 +10,9 @@ fn blocks(markdown: &str, language: &str) -> Vec<String> {
     markdown.split(&fence).skip(1).map(|rest| rest.split("```").next().expect("a block that ends").to_owned()).collect()
 }
 
-/// A folder with nothing but the study's files, and the command on the path.
+/// A folder with nothing in it, and the command on the path.
 fn study() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/tutorial")).unwrap() {
-        let file = file.unwrap();
-        std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
-    }
     std::fs::create_dir(folder.path().join("bin")).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_placebench"), folder.path().join("bin/placebench")).unwrap();
     folder

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use placebench::algorithms::period::Goal;
-use placebench::algorithms::{Decision, PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
-use placebench::datasets::{self, Placement};
+use placebench::algorithms::{Placer, Spec, StopToken, registry};
+use placebench::datasets::Placement;
 use placebench::environment;
 use placebench::harness::evaluate::EvaluationError;
 use placebench::harness::execute::simulate::{NetworkModel, network_model};

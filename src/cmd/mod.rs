@@ -27,6 +27,7 @@ mod shell;
 mod submit;
 mod table;
 mod trend;
+mod tutorial;
 
 use crate::output::Exit;
 
@@ -88,6 +89,8 @@ pub(crate) enum Verb {
     Convert(convert::Args),
     /// Lists graphs, presets, clusters, placers, partitioners, schedulers, suites, formats.
     List(list::Args),
+    /// Writes the files of the tutorial's study: a suite, and a placer of one's own.
+    Tutorial(tutorial::Args),
     /// Prints a script that completes the command in a shell, as in 'placebench completions bash'.
     Completions(shell::Completions),
     /// Prints a manual page: 'placebench man run | man -l -'.
@@ -149,6 +152,7 @@ impl Verb {
             Self::Inspect(args) => inspect::execute(&args, form),
             Self::Convert(args) => convert::execute(&args, form),
             Self::List(args) => list::execute(&args, form),
+            Self::Tutorial(args) => tutorial::execute(&args, form),
             Self::Completions(args) => shell::completions(&args, command),
             Self::Man(args) => shell::man(&args, command),
         }

@@ -4,10 +4,18 @@ use crate::output::Exit;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use clap::Command;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command};
 use clap_complete::Shell;
 
+use placebench::algorithms::partition::registry::PARTITIONERS;
+use placebench::algorithms::registry;
 use placebench::base::{did_you_mean, io_reason};
+use placebench::datasets::catalogue;
+use placebench::generator::{ClusterParams, GraphParams};
+use placebench::harness::collection::COLLECTIONS;
+use placebench::harness::execute::simulate::NETWORK_MODELS;
+use placebench::harness::suite::BUILT_IN;
 
 use crate::output::print;
 
@@ -21,10 +29,61 @@ pub(crate) struct Completions {
 
 /// Prints the script that completes the command's words in a shell.
 pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<Exit> {
+    command = command.mut_subcommands(|verb| verb.mut_args(with_names));
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "placebench", &mut script);
-    print(&String::from_utf8(script)?)?;
+    let mut script = String::from_utf8(script)?;
+    if args.shell == Shell::Zsh {
+        script = with_files(&script);
+    }
+    print(&script)?;
     Ok(Exit::SUCCESS)
+}
+
+/// The script for zsh, which takes files for what is named, too: elsewhere they follow where no name fits.
+fn with_files(script: &str) -> String {
+    let (head, mut rest) =
+        script.split_once('\n').map_or((script, String::new()), |(head, rest)| (head, rest.to_owned()));
+    let mut functions = String::new();
+    for (what, names) in [("graphs", graphs()), ("clusters", clusters()), ("suites", suites())] {
+        let names = names.join(" ");
+        rest = rest.replace(&format!(":({names})'"), &format!(":_placebench_{what}'"));
+        functions += &format!("_placebench_{what}() {{ _alternative 'names:name:({names})' 'files:file:_files' }}\n");
+    }
+    format!("{head}\n{functions}{rest}")
+}
+
+/// An argument with the names that it takes, as far as they can be listed. A script of completions is made with it, and nothing is
+/// read: names with parameters and files are no less right.
+fn with_names(arg: Arg) -> Arg {
+    let names = match arg.get_id().as_str() {
+        "graph" | "input" => graphs(),
+        "cluster" if arg.get_action().takes_values() => clusters(),
+        "suite" => suites(),
+        "placer" => registry::placers().map(|entry| entry.name.to_string()).collect(),
+        "scheduler" => registry::SCHEDULERS.iter().map(|entry| entry.name.to_string()).collect(),
+        "network" => NETWORK_MODELS.iter().map(|model| model.name().to_owned()).collect(),
+        "algorithm" => PARTITIONERS.iter().map(|entry| entry.name.to_string()).collect(),
+        "collection" => COLLECTIONS.iter().map(|collection| collection.name.to_owned()).collect(),
+        _ => return arg,
+    };
+    // The names live as long as the command, which ends here.
+    arg.value_parser(PossibleValuesParser::new(names.into_iter().map(|name| &*name.leak())))
+}
+
+/// Graphs of the catalogue and presets.
+fn graphs() -> Vec<String> {
+    catalogue::entries().iter().map(|entry| entry.name).chain(GraphParams::presets()).map(str::to_owned).collect()
+}
+
+/// Presets of clusters.
+fn clusters() -> Vec<String> {
+    ClusterParams::PRESETS.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Built-in suites.
+fn suites() -> Vec<String> {
+    BUILT_IN.iter().map(|suite| suite.name.to_owned()).collect()
 }
 
 /// Characters of a line of docs/REFERENCE.md.
