@@ -2,7 +2,7 @@
 
 site_links.py prepare FOLDER   copies docs/ to FOLDER; links that leave docs/ become pages of the site or URLs
 site_links.py finish SITE      corrects the edit links of pages that are not in docs/
-site_links.py test SITE        tests links and anchors of the repository's Markdown and of the site's pages
+site_links.py test [SITE]      tests links and anchors of the repository's Markdown and, if it is made, of the site's pages
 
 Run by release/site, in the root of the repository. A fault is one line, `file:line: fault`, and exit code 1.
 """
@@ -268,13 +268,13 @@ def test_site(site):
 
 
 def main():
-    verb, folder = sys.argv[1:]
+    verb, folder = (sys.argv[1:] + [None])[:2]
     if verb == "prepare":
         prepare(folder)
     elif verb == "finish":
         finish(folder)
     elif verb == "test":
-        faults = [*test_markdown(), *test_site(folder)]
+        faults = [*test_markdown(), *(test_site(folder) if folder else [])]
         for file, line, fault in faults:
             print(f"{file}:{line}: {fault}")
         sys.exit(1 if faults else 0)

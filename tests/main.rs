@@ -19,6 +19,7 @@ mod limits;
 mod methodology;
 mod mutations;
 mod nightly;
+mod old_versions;
 mod outside;
 mod partition;
 mod passes;
