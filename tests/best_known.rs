@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use placebench::algorithms::StopToken;
+use placebench::datasets::is_less;
 use placebench::harness::collection::{COLLECTIONS, CollectionInstance, Known, KnownRow, Solution};
 use placebench::harness::request::Prepared;
 use serde_json::Value;
@@ -26,14 +27,15 @@ fn every_row_is_what_its_solution_is_worth() {
             let is_own = |row: &&&KnownRow| (&row.graph, &row.cluster) == (&instance.graph, &instance.cluster);
             let count = left.iter().take_while(|row| is_own(row)).count();
             let rows: Vec<&KnownRow> = left.drain(..count).collect();
-            assert!(rows.is_sorted_by(|a, b| a.makespan <= b.makespan), "{}", instance.graph);
+            assert!(rows.is_sorted_by(|a, b| !is_less(b.makespan, a.makespan)), "{}", instance.graph);
             let Some(_) = rows.first() else { continue };
             let prepared = Prepared::new(instance.problem().unwrap(), [], &StopToken::default());
             for row in rows {
                 let solution = Solution::read(&solutions().join(row.file()), prepared.instance()).unwrap();
-                let found = instance.judge(&prepared, &solution).unwrap().row;
+                let found = instance.judge(&prepared, &solution).unwrap();
+                assert_eq!(found.solution, solution);
                 let sha256 = solution.sha256(prepared.instance()).unwrap();
-                let said = KnownRow { author: row.author.clone(), placer: row.placer.clone(), sha256, ..found };
+                let said = KnownRow { author: row.author.clone(), placer: row.placer.clone(), sha256, ..found.row };
                 assert_eq!(said, *row);
                 assert!(used.insert(row.file()), "{} is there twice", row.file());
             }
@@ -71,11 +73,10 @@ fn a_solution_is_worth_what_place_said_and_is_added_once() {
     let makespan = |answer: &Value| answer["row"]["makespan"].as_f64().unwrap();
     assert_eq!(makespan(&schedule), placed["row"]["makespan"].as_f64().unwrap());
     assert_eq!(schedule["row"]["period"], placed["row"]["period"]);
-    assert_eq!(schedule["row"]["scheduler"], "given");
+    assert_eq!(schedule["order"], "given");
     // A placement runs under the best of all schedulers.
     let placement = submitted(folder.path(), &["p.csv", "-g", "convnet"]);
-    assert!(makespan(&placement) <= makespan(&schedule));
-    assert_ne!(placement["row"]["sha256"], schedule["row"]["sha256"]);
+    assert!(makespan(&placement) <= makespan(&schedule) && placement["order"] != "given", "{placement}");
     let best = &schedule["best_known"];
     assert!(best["makespan"].as_f64().unwrap() < makespan(&schedule), "{schedule}");
     assert_eq!(schedule["rank"], Value::from(schedule["known"].as_u64().unwrap() + 1));
@@ -131,6 +132,7 @@ fn what_is_wrong_with_a_solution_is_one_line() {
         format!("op,device\n{}", (0..225).map(line).collect::<String>())
     };
     let backwards: String = (0..225).map(|op| format!("{op},gpu0,{}\n", 225 - op)).collect();
+    let together = format!("op,device,start\n{}", (0..225).map(|op| format!("{op},gpu0,0\n")).collect::<String>());
     let cases = [
         (String::new(), "line 1: has no column 'op': write CSV with the columns op, device"),
         ("op,place\n0,gpu0\n".to_owned(), "has no column 'device'"),
@@ -142,8 +144,11 @@ fn what_is_wrong_with_a_solution_is_one_line() {
         (placement.replacen(&first, "0,elsewhere,gpu0", 1), "this is a solution of another graph"),
         (all_on_cpu("gpu9"), "line 2: 'gpu9' is no device of the cluster: did you mean 'gpu"),
         (all_on_cpu("cpu0"), "is no solution"),
-        (format!("op,device,start\n{}", "0,gpu0,soon\n"), "line 2: 'soon' says no start: write a finite number"),
-        (format!("op,device,order\n{backwards}"), "which it needs: no schedule has that"),
+        (format!("op,device,start\n{}", "0,gpu0,soon\n"), "line 2: 'soon' is no start: write a finite number"),
+        (format!("op,device,order\n{backwards}"), "stand in the wrong order: no schedule has that"),
+        ("op,device,order\r\n0,gpu0,1\r\n1,gpu0,1.5\r\n".to_owned(), "line 3: '1.5' is no order: write a whole number"),
+        ("op,device,order\n0,gpu0,1\n1,gpu0,1\n".to_owned(), "line 3: order 1 is there twice"),
+        (together, "start together: an op that takes time ends before"),
         (timeline.replace("op,0,", "op,zero,"), "'zero' is no op"),
         ("op,device\n0,gpu0,more\n".to_owned(), "bad.csv"),
     ];
@@ -154,12 +159,15 @@ fn what_is_wrong_with_a_solution_is_one_line() {
         assert_one_line_error(&output, expected);
         assert!(!folder.path().join("k").exists(), "{expected}");
     }
-    let args: [(&[&str], &str); 6] = [
+    let args: [(&[&str], &str); 9] = [
         (&["-g", "convent"], "did you mean 'convnet'?"),
         (&["-g", "laich1"], "is in 2 instances: choose one by --cluster or --collection: laich100 of laich2017"),
         (&["-g", "convnet", "-c", "gtx1080x2"], "'convnet' is on no cluster 'gtx1080x2': did you mean 'gtx1080x4'?"),
         (&["-g", "convnet", "--collection", "tensorfow"], "did you mean 'tensorflow'?"),
         (&["-g", "convnet", "--author", " ", "-p", "x", "-o", "k"], "--author: is empty"),
+        (&["-g", "convnet", "--author", "=1+1", "-p", "x", "-o", "k"], "--author: begins with '='"),
+        (&["-g", "convnet", "--author", "a\nb", "-p", "x", "-o", "k"], "--author: has a line break"),
+        (&["-g", "convnet", "--author", &"a".repeat(201), "-p", "x", "-o", "k"], "more than 200 characters"),
         (&["-g", "gpt2"], "this is a solution of another graph"),
     ];
     for (args, expected) in args {
@@ -168,6 +176,96 @@ fn what_is_wrong_with_a_solution_is_one_line() {
     fs::create_dir(folder.path().join("k")).unwrap();
     fs::write(folder.path().join("k/tensorflow.csv"), "graph,cluster\nconvnet\n").unwrap();
     let args = ["submit", "p.csv", "-g", "convnet", "--author", "a", "-p", "b", "-o", "k"];
-    assert_one_line_error(&placebench(folder.path(), &args), "tensorflow.csv: is no table of known solutions");
+    assert_one_line_error(&placebench(folder.path(), &args), "tensorflow.csv, line 1: the columns are not graph,");
     assert_eq!(read("k/tensorflow.csv"), "graph,cluster\nconvnet\n");
+    // A makespan that no schedule has is not taken on trust.
+    placebench(folder.path(), &["submit", "p.csv", "-g", "convnet", "--author", "a", "-p", "b", "-o", "l"]);
+    let table = read("l/tensorflow.csv");
+    let makespan = table.lines().nth(1).unwrap().split(',').nth(6).unwrap();
+    for (wrong, expected) in [
+        ("-5", "line 2: the makespan is no number"),
+        ("0.0001", "below its lower bound"),
+        ("x", "line 2: 'makespan' cannot be read"),
+    ] {
+        fs::write(folder.path().join("l/tensorflow.csv"), table.replacen(makespan, wrong, 1)).unwrap();
+        let args = ["submit", "p.csv", "-g", "convnet", "--author", "a", "-p", "b", "-o", "l"];
+        assert_one_line_error(&placebench(folder.path(), &args), expected);
+    }
+    let twice = format!("{table}{}\n", table.lines().nth(1).unwrap());
+    fs::write(folder.path().join("l/tensorflow.csv"), twice).unwrap();
+    let args = ["submit", "p.csv", "-g", "convnet", "--author", "a", "-p", "b", "-o", "l"];
+    assert_one_line_error(&placebench(folder.path(), &args), "the same solution is there twice");
+}
+
+/// Two who submit at once: no row is lost.
+#[test]
+fn rows_of_two_at_once_are_both_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = 6;
+    for seed in 0..count {
+        let seed = seed.to_string();
+        let place = ["place", "convnet", "-p", "random", "--seed", &seed, "--placement", &format!("{seed}.csv")];
+        placebench(folder.path(), &place);
+    }
+    std::thread::scope(|scope| {
+        for seed in 0..count {
+            let folder = folder.path();
+            scope.spawn(move || {
+                let (file, author) = (format!("{seed}.csv"), format!("author {seed}"));
+                let args = ["submit", &file, "-g", "convnet", "--author", &author, "-p", "random", "-o", "known"];
+                assert!(placebench(folder, &args).status.success());
+            });
+        }
+    });
+    let table = fs::read_to_string(folder.path().join("known/tensorflow.csv")).unwrap();
+    assert_eq!(table.lines().filter(|line| line.contains(",author ")).count(), count);
+    assert_eq!(fs::read_dir(folder.path().join("known/solutions")).unwrap().count(), count);
+}
+
+/// What a device holds under the rule `static` is the sum of all tensors: tens of gigabytes, where eight are there.
+#[test]
+fn the_rules_of_memory_that_are_kept_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    placebench(folder.path(), &["place", "resnet50", "-p", "single_device", "--timeline", "t.csv"]);
+    let answer = submitted(folder.path(), &["t.csv", "-g", "resnet50"]);
+    assert_eq!(answer["memory_rules"], serde_json::json!(["peak", "unlimited"]));
+    placebench(folder.path(), &["place", "convnet", "--timeline", "t.csv"]);
+    let answer = submitted(folder.path(), &["t.csv", "-g", "convnet"]);
+    assert_eq!(answer["memory_rules"], serde_json::json!(["static", "peak", "unlimited"]));
+}
+
+/// The same schedule, with the ops of other devices between: one solution.
+#[test]
+fn one_schedule_is_one_solution_however_its_devices_are_interleaved() {
+    let folder = tempfile::tempdir().unwrap();
+    placebench(folder.path(), &["place", "convnet", "--timeline", "t.csv"]);
+    let first = submitted(folder.path(), &["t.csv", "-g", "convnet", "--author", "a", "-p", "b", "-o", "k"]);
+    // A topological order that keeps the order on each device: as the solution was kept, but each op as late as it may be.
+    let kept = first["files"][1].as_str().unwrap();
+    let instance = CollectionInstance::named(None, "convnet", None).unwrap();
+    let problem = instance.problem().unwrap();
+    let solution = Solution::read(&folder.path().join(kept), &problem.instance).unwrap();
+    let order = solution.order.clone().unwrap();
+    let graph = problem.instance.graph();
+    let mut late: Vec<_> = Vec::new();
+    let mut left = order.clone();
+    while !left.is_empty() {
+        // From the back: the last op that nothing left needs, and that is the last left on its device.
+        let may_be_last = |at: &usize| {
+            let op = left[*at];
+            let device = solution.placement.device_of(op);
+            let later = &left[at + 1..];
+            let needed = graph.successors(op).any(|edge| left.contains(&edge.op));
+            !needed && later.iter().all(|other| solution.placement.device_of(*other) != device)
+        };
+        let at = (0..left.len()).find(may_be_last).unwrap();
+        late.push(left.remove(at));
+    }
+    late.reverse();
+    assert_ne!(late, order);
+    let mut text = Vec::new();
+    Solution { order: Some(late), ..solution }.write(&mut text, &problem.instance).unwrap();
+    fs::write(folder.path().join("late.csv"), text).unwrap();
+    let second = submitted(folder.path(), &["late.csv", "-g", "convnet", "--author", "b", "-p", "c", "-o", "k"]);
+    assert_eq!((&second["is_known"], &second["row"]["sha256"]), (&Value::from(true), &first["row"]["sha256"]));
 }

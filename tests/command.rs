@@ -529,3 +529,32 @@ fn a_suite_that_lacks_a_table_is_told_which() {
         assert_one_line_error(&placebench(folder.path(), &["run", "s.toml"]), expected);
     }
 }
+
+#[test]
+fn a_wrong_number_or_type_is_refused_in_plain_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["partition", "convnet", "-k", "2", "--epsilon", "3%"],
+            "no number: write it without a unit or a %, as in 3 or 0.03",
+        ),
+        (&["place", "convnet", "--time-limit", "3s"], "no number: write it without a unit"),
+        (&["compare", "a", "b", "--max-cell", "x"], "no number: write it without a unit"),
+        (&["inspect", "convnet", "--dim", "batch=8"], "--dim is for onnx (.onnx), not for 'convnet': leave it out"),
+    ];
+    for (args, expected) in cases {
+        let output = placebench(folder.path(), args);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{args:?}: {said}");
+    }
+    let types = [
+        ("repetitions = 2", "repetitions = \"a\"", ":3: invalid type"),
+        ("repetitions = 2", "repetitions = \"a\"", "expected a whole number of at least 0"),
+        ("placers = [\"heft\", \"mite\", \"random\"]", "placers = \"heft\"", "expected a list"),
+        ("costs = \"laich\"", "leveled = 3", "expected a table"),
+    ];
+    for (right, wrong, expected) in types {
+        std::fs::write(folder.path().join("s.toml"), SMALL.replace(right, wrong)).unwrap();
+        assert_one_line_error(&placebench(folder.path(), &["run", "s.toml"]), expected);
+    }
+}

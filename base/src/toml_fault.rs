@@ -30,7 +30,7 @@ pub struct TomlFault {
 ///     width: u32,
 /// }
 /// let fault = placebench_base::parse_toml::<Size>("# a size\nwidth = 'wide'").unwrap_err();
-/// assert_eq!(fault.to_string(), "line 2: invalid type: string \"wide\", expected a whole number");
+/// assert_eq!(fault.to_string(), "line 2: invalid type: string \"wide\", expected a whole number of at least 0");
 /// ```
 pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, TomlFault> {
     toml::from_str(text).map_err(|error| TomlFault::of(text, &error))
@@ -56,13 +56,18 @@ impl TomlFault {
 
 /// The parser's message without the words of its language at the end.
 fn in_words(message: String) -> String {
-    const WORDS: [(&[&str], &str); 4] = [
-        (&["u8", "u16", "u32", "u64", "usize", "i32", "i64"], "a whole number"),
+    const WORDS: [(&[&str], &str); 7] = [
+        (&["u8", "u16", "u32", "u64", "usize"], "a whole number of at least 0"),
+        (&["i32", "i64"], "a whole number"),
+        (&["a tuple of size 2"], "a list of two"),
+        (&["a tuple of size 3"], "a list of three"),
         (&["f32", "f64"], "a number"),
         (&["a sequence"], "a list"),
         (&["a map"], "a table"),
     ];
     let Some((head, tail)) = message.rsplit_once(", expected ") else { return message };
+    // Names of our types say nothing to whom the message is for.
+    let tail = if tail.starts_with("struct ") { "a map" } else { tail };
     match WORDS.iter().find(|(theirs, _)| theirs.contains(&tail)) {
         Some((_, ours)) => format!("{head}, expected {ours}"),
         None => message,

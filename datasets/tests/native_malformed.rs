@@ -90,7 +90,7 @@ fn headers_name_their_line() {
         ("misspelt_count", "g/graph.toml:7: unknown key 'tensor': did you mean 'tensors'?"),
         ("no_counts", "g/graph.toml:1: missing field `counts`"),
         ("no_toml", "g/graph.toml:2: key with no value, expected `=`"),
-        ("negative_count", "g/graph.toml:6: invalid value: integer `-3`, expected a whole number"),
+        ("negative_count", "g/graph.toml:6: invalid value: integer `-3`, expected a whole number of at least 0"),
         ("too_many", "g/graph.toml: counts more ops, tensors or edges than 32-bit ids can tell apart: split the graph"),
         (
             "other_counts",

@@ -188,7 +188,14 @@ pub fn bibtex(used: &[UsedThing]) -> String {
         text.push_str(&format!("% {what} {name}: {keys}\n"));
         works.extend(own.iter().map(|work| (work.key, *work)));
     }
-    works.values().for_each(|work| text.push_str(&format!("\n{}\n", work.bibtex)));
+    for work in works.values() {
+        // The version is this one.
+        let versioned = work.bibtex.replace(
+            "@software{placebench,\n",
+            concat!("@software{placebench,\n  version = {", env!("CARGO_PKG_VERSION"), "},\n"),
+        );
+        text.push_str(&format!("\n{versioned}\n"));
+    }
     text
 }
 

@@ -198,22 +198,32 @@ impl MetricTable {
         Ok(table)
     }
 
-    /// Only these columns, in this order: instances as their heads name them, without unit, and `mean`. The means stay those
-    /// over all instances.
+    /// Only these columns, separated by commas, in this order: instances as their heads name them, without unit, and `mean`.
+    /// The means stay those over all instances.
     ///
     /// # Errors
     /// If there is no such column, or it is named twice.
-    pub fn with_columns(self, names: &[String]) -> Result<Self, ColumnChoice> {
+    pub fn with_columns(self, names: &str) -> Result<Self, ColumnChoice> {
+        let known = || self.columns.iter().map(|column| column.label.as_str());
         let mut chosen: Vec<usize> = Vec::new();
-        for name in names {
-            let known = || self.columns.iter().map(|column| column.label.as_str());
-            let at = known().position(|label| label == name);
-            let unknown = || ColumnChoice::Unknown { name: name.clone(), remedy: did_you_mean(name, known()) };
-            let at = at.ok_or_else(unknown)?;
+        let mut rest = Some(names);
+        while let Some(text) = rest.map(str::trim_start) {
+            // Names may have commas: the longest that fits is meant.
+            let after = |label: &str| {
+                let after = text.strip_prefix(label)?.trim_start();
+                if after.is_empty() { Some(None) } else { after.strip_prefix(',').map(Some) }
+            };
+            let fitting = known().enumerate().filter_map(|(at, label)| Some((label.len(), at, after(label)?)));
+            let Some((_, at, after)) = fitting.max_by_key(|(length, ..)| *length) else {
+                let name = text.split(',').next().unwrap_or(text).trim_end().to_owned();
+                let remedy = did_you_mean(&name, known());
+                return Err(ColumnChoice::Unknown { name, remedy });
+            };
             if chosen.contains(&at) {
-                return Err(ColumnChoice::Twice(name.clone()));
+                return Err(ColumnChoice::Twice(self.columns[at].label.clone()));
             }
             chosen.push(at);
+            rest = after;
         }
         let rows = self
             .rows
@@ -226,7 +236,7 @@ impl MetricTable {
     pub fn beside(&self) -> Option<&'static str> {
         match self.columns.iter().map(|column| column.spread).find(|&spread| spread != Spread::None)? {
             Spread::Deviation => Some("± is the standard deviation over the repetitions of an instance"),
-            Spread::Range => Some("In brackets: the least and the largest value under any numbering"),
+            Spread::Range => Some("In brackets: the least and the largest value of any repetition under any numbering"),
             Spread::None => None,
         }
     }

@@ -9,13 +9,15 @@ use clap::{Arg, Command};
 use clap_complete::Shell;
 
 use placebench::algorithms::partition::registry::PARTITIONERS;
+use placebench::algorithms::period::Goal;
 use placebench::algorithms::registry;
 use placebench::base::{did_you_mean, io_reason};
-use placebench::datasets::catalogue;
+use placebench::datasets::{Kinds, MemoryRule, catalogue};
 use placebench::generator::{ClusterParams, GraphParams};
 use placebench::harness::collection::COLLECTIONS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
+use placebench::reports::Spread;
 
 use crate::output::print;
 
@@ -58,6 +60,10 @@ fn with_files(script: &str) -> String {
 fn with_names(arg: Arg) -> Arg {
     let names = match arg.get_id().as_str() {
         "graph" | "input" => graphs(),
+        "spread" => Spread::ALL.map(|spread| spread.name().to_owned()).to_vec(),
+        "kinds" => [Kinds::AsGiven, Kinds::AcceleratorsOnly].map(|kinds| kinds.to_string()).to_vec(),
+        "memory" => MemoryRule::ALL.map(|rule| rule.name().to_owned()).to_vec(),
+        "objective" => [Goal::Makespan, Goal::Period].map(|goal| goal.to_string()).to_vec(),
         "cluster" if arg.get_action().takes_values() => clusters(),
         "suite" => suites(),
         "placer" => registry::placers().map(|entry| entry.name.to_string()).collect(),

@@ -3,9 +3,10 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
 use placebench::base::significant::time_text;
+use placebench::base::{io_reason, open_file};
 use placebench::datasets::MemoryRule;
 use placebench::harness::collection::{Collection, CollectionInstance, Known, KnownRow, Solution};
 use placebench::harness::request::Prepared;
@@ -58,6 +59,8 @@ pub(crate) struct Args {
 struct Answer<'a> {
     collection: &'a str,
     row: &'a KnownRow,
+    /// What gives the order of ops: `given` by the solution, or the scheduler under which a placement is best.
+    order: &'a str,
     gap: Option<f64>,
     /// The rules of memory that the solution keeps.
     memory_rules: Vec<&'a str>,
@@ -74,19 +77,18 @@ struct Answer<'a> {
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     for (option, text) in [("--author", &args.author), ("--placer", &args.placer)] {
-        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            bail!("{option}: is empty: say who or what found the solution");
-        }
+        text.as_deref().map_or(Ok(()), |text| check_text(option, text))?;
     }
     let collection = args.collection.as_deref().map(Collection::named).transpose()?;
     let instance = CollectionInstance::named(collection, &args.graph, args.cluster.as_deref())?;
     let collection = instance.collection;
     // A table that cannot be read is reported before anything is computed.
     let table = args.out.as_deref().map(|folder| folder.join(format!("{}.csv", collection.name)));
-    let mut known = match table.as_deref().filter(|path| path.exists()) {
-        Some(path) => read_table(path)?,
-        None => Known::built_in(collection)?,
+    let known = || match table.as_deref().filter(|path| path.exists()) {
+        Some(path) => read_table(path),
+        None => Ok(Known::built_in(collection)?),
     };
+    known()?;
     let problem = instance.problem()?;
     let solution = Solution::read(&args.file, &problem.instance)?;
     let prepared = Prepared::new(problem, [], &StopToken::default());
@@ -95,9 +97,11 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let row = KnownRow {
         author: args.author.clone().unwrap_or_default(),
         placer: args.placer.clone().unwrap_or_default(),
-        sha256: solution.sha256(prepared.instance())?,
+        sha256: judged.solution.sha256(prepared.instance())?,
         ..judged.row
     };
+    let _alone = args.out.as_deref().map(alone_in).transpose()?;
+    let mut known = known()?;
     let (rank, is_known) = (known.rank(&row), known.has(&row));
     let of_instance: Vec<KnownRow> = known.of_instance(&row).cloned().collect();
     let mut files = Vec::new();
@@ -106,15 +110,20 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             complain("note: this very solution is known, so nothing is written");
         } else {
             let kept = folder.join("solutions").join(row.file());
-            fs::create_dir_all(folder.join("solutions")).with_context(|| shown(folder))?;
-            write_file(&kept, |out| solution.write(out, prepared.instance()))?;
+            write_file(&kept, |out| judged.solution.write(out, prepared.instance()))?;
             known.add(row.clone(), &CollectionInstance::all(collection)?);
-            write_file(table, |out| known.write(out).map_err(std::io::Error::other))?;
+            let written = write_file(table, |out| known.write(out).map_err(std::io::Error::other));
+            if written.is_err() {
+                // A solution without a row says nothing.
+                let _ = fs::remove_file(&kept);
+            }
+            written?;
             files = vec![shown(table), shown(&kept)];
         }
     }
     let answer = Answer {
         collection: collection.name,
+        order: &judged.order,
         gap: row.gap(),
         memory_rules: judged.kept.iter().map(|rule| rule.name()).collect(),
         rank,
@@ -129,8 +138,34 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
 }
 
 fn read_table(path: &Path) -> anyhow::Result<Known> {
-    let file = File::open(path).with_context(|| shown(path))?;
-    Known::read(file).with_context(|| format!("{}: is no table of known solutions", path.display()))
+    let file = open_file(path).map_err(|error| anyhow!("{}: {}", path.display(), io_reason(&error)))?;
+    Known::read(file).map_err(|error| anyhow!("{}, {error}: is no table of known solutions", path.display()))
+}
+
+/// Refuses a text that a table could not show as it is, or that a spreadsheet would run.
+fn check_text(option: &str, text: &str) -> anyhow::Result<()> {
+    /// No name is longer.
+    const MOST: usize = 200;
+    match text {
+        text if text.trim().is_empty() => bail!("{option}: is empty: say who or what found the solution"),
+        text if text.chars().count() > MOST => bail!("{option}: has more than {MOST} characters: write less"),
+        text if text.chars().any(char::is_control) => bail!("{option}: has a line break or the like: write one line"),
+        text if text.starts_with(['=', '+', '-', '@']) => {
+            bail!("{option}: begins with '{}', which a spreadsheet would run: begin with a letter", &text[..1])
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes the folder, and waits until nobody else writes into it: rows of two would overwrite each other.
+fn alone_in(folder: &Path) -> anyhow::Result<Option<File>> {
+    let failed = |path: &Path, error| anyhow!("{}: {}", path.display(), io_reason(&error));
+    let solutions = folder.join("solutions");
+    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    fs::create_dir_all(&solutions).map_err(|error| failed(&solutions, error))?;
+    // Where folders cannot be opened, nobody waits.
+    let Ok(lock) = File::open(folder) else { return Ok(None) };
+    Ok(lock.lock().ok().map(|()| lock))
 }
 
 fn text(answer: &Answer<'_>) -> String {
@@ -140,7 +175,7 @@ fn text(answer: &Answer<'_>) -> String {
         ("instance", format!("{} on {} of collection {}", row.graph, row.cluster, answer.collection)),
         ("rules", format!("network {}, kinds {}, memory {}", row.network, row.kinds, row.memory)),
         ("memory", format!("keeps {}", kept(&answer.memory_rules))),
-        ("order", row.scheduler.clone()),
+        ("order", answer.order.to_owned()),
         ("makespan", format!("{} ({} {})", time(row.makespan), row.makespan, row.time_unit)),
     ];
     lines.extend(row.period.map(|period| ("period", time(period))));
@@ -151,13 +186,12 @@ fn text(answer: &Answer<'_>) -> String {
         None => "1: no solution is known".to_owned(),
         Some(best) => {
             let ratio = if best.makespan > 0.0 { row.makespan / best.makespan } else { 1.0 };
-            let (rank, known) = (answer.rank, answer.known);
-            let own = if answer.is_known { "; this one is among them" } else { "" };
+            let all = answer.known + usize::from(!answer.is_known);
+            let with = if answer.is_known { "this one among them" } else { "with this one" };
+            let (rank, makespan) = (answer.rank, time(best.makespan));
             format!(
-                "{rank} among {known} known{own}; {ratio:.6} of the best, {} by {} with {}",
-                time(best.makespan),
-                best.author,
-                best.placer
+                "{rank} of {all}, {with}; {ratio:.6} of the best, {makespan} by {} with {}",
+                best.author, best.placer
             )
         }
     };

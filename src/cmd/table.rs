@@ -39,8 +39,8 @@ pub(crate) struct Args {
 
     /// Only these columns, in this order: instances as the heads of the table name them, without unit, and `mean`. The mean
     /// ratios stay those over all instances; '--where' leaves instances out of them, too.
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
-    columns: Vec<String>,
+    #[arg(long, value_name = "NAME,…")]
+    columns: Option<String>,
 
     /// markdown, tex (LaTeX with the package booktabs) or csv.
     #[arg(long, short, default_value = "markdown", conflicts_with = "json")]
@@ -83,7 +83,10 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let metric = args.metric.map_or_else(|| table.goal(), Ok)?;
     let name = metric.title();
     let numbers = MetricTable::new(&table, metric, args.sort, args.spread)?;
-    let numbers = if args.columns.is_empty() { numbers } else { numbers.with_columns(&args.columns)? };
+    let numbers = match &args.columns {
+        None => numbers,
+        Some(names) => numbers.with_columns(names)?,
+    };
     let note = numbers.marks.note();
     let over = &numbers.over;
     let beside = numbers.beside().map(str::to_owned);

@@ -24,7 +24,7 @@ use placebench_base::{Listed, UnknownName, find};
 pub use best::best_known;
 pub use describe::{CollectionFacts, citation, croissant, licence, readme};
 pub use index::{IndexRow, index_frame, item_name};
-pub use known::{CollectionInstance, GIVEN_ORDER, Judged, Known, KnownRow, NoInstance, Solution, SolutionError};
+pub use known::{CollectionInstance, Judged, Known, KnownRow, NoInstance, Solution, SolutionError, WrongTable};
 pub use scale::{ScaleItem, scale_items};
 pub use sums::{CollectionCheck, SUMS, file_digests, verify, write_sums};
 

@@ -150,7 +150,11 @@ fn is_foreign(path: &Path) -> io::Result<bool> {
 fn write_once(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
     let path = folder.join(name);
     let write = || {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut options = tempfile::Builder::new();
+        // As the system makes files: temporary ones are hidden from others.
+        #[cfg(unix)]
+        options.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = options.tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         match file.persist_noclobber(&path) {

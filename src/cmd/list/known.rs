@@ -28,11 +28,10 @@ pub(super) fn markdown() -> anyhow::Result<String> {
     let mut text = String::new();
     for collection in &COLLECTIONS {
         let known = Known::built_in(collection)?;
-        if known.rows().is_empty() {
-            continue;
-        }
+        let Some(KnownRow { network, kinds, memory, .. }) = known.rows().first() else { continue };
         let space = if text.is_empty() { "" } else { "\n" };
-        text += &format!("{space}**{}**: {}\n\n{HEAD}", collection.name, collection.title);
+        let rules = format!("Network `{network}`, kinds `{kinds}`, memory `{memory}`.");
+        text += &format!("{space}**{}**: {}.\n{rules}\n\n{HEAD}", collection.name, collection.title);
         text.extend(known.rows().iter().map(markdown_row));
     }
     Ok(text)

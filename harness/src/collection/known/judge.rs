@@ -14,14 +14,19 @@ use crate::objective::NamedScheduler;
 use crate::request::{Answer, CellRequest, Given, Prepared, named_scheduler, silent};
 use crate::results::{CellKey, Row};
 
-/// What rows name the order that a schedule gives.
-pub const GIVEN_ORDER: &str = "given";
+/// What judgements name the order that a schedule gives.
+const GIVEN_ORDER: &str = "given";
 
 /// A solution that keeps the rules of its collection.
 #[derive(Debug)]
 pub struct Judged {
     /// What is known of it. Who found it and its digest are not said yet.
     pub row: KnownRow,
+    /// The solution as it is kept: the ops in the order in which they start. So one schedule is one solution, whoever
+    /// submits it in whatever form.
+    pub solution: Solution,
+    /// What gave the order: `given` by the solution, or the scheduler under which a placement is best.
+    pub order: String,
     /// The evaluation: timeline and metrics.
     pub evaluation: Evaluation,
     /// The rules of memory that it keeps.
@@ -56,7 +61,7 @@ impl CollectionInstance {
         };
         let (evaluation, row) =
             schedulers.iter().map(judged).reduce(better).unwrap_or(Err(EvaluationError::NoScheduler))?;
-        let makespan = evaluation.metrics.makespan;
+        let (makespan, scheduler) = (evaluation.metrics.makespan, row.scheduler);
         let row = KnownRow {
             graph: self.graph.clone(),
             cluster: self.cluster.clone(),
@@ -68,15 +73,25 @@ impl CollectionInstance {
             period: evaluation.metrics.period,
             time_unit: row.time_unit,
             placer: String::new(),
-            scheduler: row.scheduler,
             lower_bound: row.lower_bound,
             bound: row.bound.unwrap_or_default(),
             optimal: row.lower_bound.is_some_and(|bound| !is_less(bound, makespan)),
             author: String::new(),
             sha256: String::new(),
         };
-        let kept = MemoryRule::ALL.into_iter().filter(|&rule| keeps(rule, instance, &evaluation)).collect();
-        Ok(Judged { row, evaluation, kept })
+        let found = Solution::of_timeline(solution.placement.clone(), &evaluation.timeline, instance);
+        let kept = MemoryRule::ALL.into_iter().filter(|&rule| self.keeps(rule, instance, &evaluation)).collect();
+        Ok(Judged { row, solution: found, order: scheduler, evaluation, kept })
+    }
+
+    /// Whether an executed placement keeps a rule of memory.
+    fn keeps(&self, rule: MemoryRule, instance: &Instance, evaluation: &Evaluation) -> bool {
+        // The rule of an instance takes away what the others need to know.
+        let Ok(cluster) = self.plan.suite.clusters[self.group.cluster].load(self.group.seed) else { return false };
+        let Ok(under) = Instance::with_memory_rule(instance.shared_graph(), cluster, rule) else { return false };
+        let memory = MemoryUse::new(&evaluation.placed(instance), &evaluation.timeline);
+        let fits = |device| under.peak_limit(device).is_none_or(|limit| memory.peak_bytes(device) <= limit);
+        evaluation.decision.placement.check(&under).is_ok() && under.cluster().device_ids().all(fits)
     }
 
     fn request<'a>(&'a self, instance: &Instance, placer: &'a Given, scheduler: &'a NamedScheduler) -> CellRequest<'a> {
@@ -110,13 +125,3 @@ impl CollectionInstance {
 
 /// What came of a scheduler.
 type Outcome = Result<(Evaluation, Row), EvaluationError>;
-
-/// Whether an executed placement keeps a rule of memory.
-fn keeps(rule: MemoryRule, instance: &Instance, evaluation: &Evaluation) -> bool {
-    let (graph, cluster, unit) = (instance.shared_graph(), instance.shared_cluster(), instance.time_unit());
-    let Ok(under) = Instance::with_memory_rule(graph, cluster, rule) else { return false };
-    let under = under.with_time_unit(unit);
-    let memory = MemoryUse::new(&evaluation.placed(instance), &evaluation.timeline);
-    let fits = |device| under.peak_limit(device).is_none_or(|limit| memory.peak_bytes(device) <= limit);
-    evaluation.decision.placement.check(&under).is_ok() && under.cluster().device_ids().all(fits)
-}

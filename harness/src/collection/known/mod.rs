@@ -7,7 +7,6 @@ mod instance;
 mod judge;
 mod solution;
 
-use std::cmp::Ordering;
 use std::io::{self, Read, Write};
 
 use placebench_datasets::format::sha256;
@@ -15,7 +14,7 @@ use placebench_datasets::{Instance, is_less};
 use serde::{Deserialize, Serialize};
 
 pub use instance::{CollectionInstance, NoInstance};
-pub use judge::{GIVEN_ORDER, Judged};
+pub use judge::Judged;
 pub use solution::{Solution, SolutionError};
 
 use super::Collection;
@@ -44,8 +43,6 @@ pub struct KnownRow {
     pub time_unit: String,
     /// What found it: a placer of placebench as `name(parameter=value)`, or a method of somebody's own.
     pub placer: String,
-    /// What gives the order of ops: `given` by the solution, or a scheduler of placebench.
-    pub scheduler: String,
     /// The largest lower bound on the makespan.
     pub lower_bound: Option<f64>,
     /// The name of that bound.
@@ -76,9 +73,30 @@ impl KnownRow {
         self.lower_bound.filter(|&bound| bound > 0.0).map(|bound| self.makespan / bound)
     }
 
+    /// What an instance is: names, seed and rules.
+    fn instance(&self) -> (&str, &str, u64, &str, &str, &str) {
+        (&self.graph, &self.cluster, self.seed, &self.network, &self.kinds, &self.memory)
+    }
+
     /// Whether two rows are of the same instance.
     fn is_of(&self, other: &Self) -> bool {
-        (&self.graph, &self.cluster) == (&other.graph, &other.cluster)
+        self.instance() == other.instance()
+    }
+
+    /// What no judgement says of a solution, if there is such.
+    fn fault(&self) -> Option<&'static str> {
+        match self {
+            row if !(row.makespan.is_finite() && row.makespan >= 0.0) => {
+                Some("the makespan is no number of at least 0")
+            }
+            row if row.lower_bound.is_some_and(|bound| is_less(row.makespan, bound)) => {
+                Some("the makespan is below its lower bound")
+            }
+            row if row.sha256.len() != 64 || !row.sha256.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+                Some("sha256 has not 64 hexadecimal digits")
+            }
+            _ => None,
+        }
     }
 }
 
@@ -87,16 +105,42 @@ impl Known {
     ///
     /// # Errors
     /// If the built-in table is wrong, which a test rules out.
-    pub fn built_in(collection: &Collection) -> Result<Self, csv::Error> {
-        Self::read(collection.known.as_bytes())
+    pub fn built_in(collection: &Collection) -> Result<Self, WrongTable> {
+        match collection.known {
+            "" => Ok(Self::default()),
+            table => Self::read(table.as_bytes()),
+        }
     }
 
     /// Reads the CSV that [`Known::write`] writes.
     ///
     /// # Errors
-    /// If a column is missing or unknown, or a value is wrong.
-    pub fn read(from: impl Read) -> Result<Self, csv::Error> {
-        Ok(Self { rows: csv::Reader::from_reader(from).into_deserialize().collect::<Result<_, _>>()? })
+    /// If a column is missing or unknown, or a value is wrong, or a row is there twice.
+    pub fn read(from: impl Read) -> Result<Self, WrongTable> {
+        let mut csv = csv::Reader::from_reader(from);
+        if !csv.headers().is_ok_and(|found| found.iter().eq(COLUMNS)) {
+            return Err(WrongTable { line: 1, fault: format!("the columns are not {}", COLUMNS.join(",")) });
+        }
+        let mut rows: Vec<KnownRow> = Vec::new();
+        let mut record = csv::StringRecord::new();
+        loop {
+            let line = csv.position().line();
+            let wrong = |fault: String| WrongTable { line, fault };
+            if !csv
+                .read_record(&mut record)
+                .map_err(|_| wrong("the line has not as many cells as the first".to_owned()))?
+            {
+                return Ok(Self { rows });
+            }
+            let row: KnownRow = record.deserialize(None).map_err(|error| wrong(cell_fault(&error)))?;
+            if let Some(fault) = row.fault() {
+                return Err(wrong(fault.to_owned()));
+            }
+            if rows.iter().any(|known| known.is_of(&row) && known.sha256 == row.sha256) {
+                return Err(wrong("the same solution is there twice".to_owned()));
+            }
+            rows.push(row);
+        }
     }
 
     /// Writes CSV with a header, a row for each solution.
@@ -130,17 +174,60 @@ impl Known {
         self.of_instance(row).any(|known| known.sha256 == row.sha256)
     }
 
-    /// Adds a row, behind those of its instance that are as good.
+    /// Adds a row: behind those of earlier instances, and behind those of its own that are as good. All others stay.
     pub fn add(&mut self, row: KnownRow, instances: &[CollectionInstance]) {
-        self.rows.push(row);
         let position = |row: &KnownRow| {
-            instances.iter().position(|known| (&known.graph, &known.cluster) == (&row.graph, &row.cluster))
+            let is_own = |known: &CollectionInstance| (&known.graph, &known.cluster) == (&row.graph, &row.cluster);
+            instances.iter().position(is_own).unwrap_or(usize::MAX)
         };
-        let key = |row: &KnownRow| position(row).unwrap_or(usize::MAX);
-        self.rows.sort_by(|a, b| match key(a).cmp(&key(b)) {
-            Ordering::Equal => a.makespan.total_cmp(&b.makespan),
-            other => other,
-        });
+        let own = position(&row);
+        let is_behind = |known: &KnownRow| match position(known) {
+            other if other == own => is_less(row.makespan, known.makespan),
+            other => other > own,
+        };
+        let at = self.rows.iter().position(is_behind).unwrap_or(self.rows.len());
+        self.rows.insert(at, row);
+    }
+}
+
+/// The columns, in their order.
+const COLUMNS: [&str; 15] = [
+    "graph",
+    "cluster",
+    "seed",
+    "network",
+    "kinds",
+    "memory",
+    "makespan",
+    "period",
+    "time_unit",
+    "placer",
+    "lower_bound",
+    "bound",
+    "optimal",
+    "author",
+    "sha256",
+];
+
+/// What is wrong with a table of known solutions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {fault}")]
+pub struct WrongTable {
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong.
+    pub fault: String,
+}
+
+/// Which cell of a record cannot be read.
+fn cell_fault(error: &csv::Error) -> String {
+    let field = match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => err.field(),
+        _ => None,
+    };
+    match field.and_then(|field| COLUMNS.get(field as usize)) {
+        Some(column) => format!("'{column}' cannot be read"),
+        None => "cannot be read".to_owned(),
     }
 }
 

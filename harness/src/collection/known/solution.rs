@@ -1,13 +1,15 @@
 //! A solution of an instance as a file: the device of each op and, of a schedule, in which order ops start.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
 use std::path::Path;
 
 use placebench_algorithms::Task;
 use placebench_base::did_you_mean;
 use placebench_datasets::format::{FormatError, open_unpacked};
-use placebench_datasets::{DeviceId, Edge, Instance, OpId, Placement};
+use placebench_datasets::{DeviceId, Instance, OpId, Placement};
+
+use crate::timeline::Timeline;
 
 /// What somebody found for an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +71,10 @@ struct Columns {
     op: usize,
     name: Option<usize>,
     device: usize,
-    /// When an op starts, or its number in the order.
+    /// When an op starts.
     start: Option<usize>,
+    /// Its number in the order.
+    order: Option<usize>,
 }
 
 impl Solution {
@@ -94,12 +98,13 @@ impl Solution {
     /// As there.
     pub fn parse(content: impl Read, file: &str, instance: &Instance) -> Result<Self, SolutionError> {
         let no_csv = |error| SolutionError::NoCsv { file: file.to_owned(), error };
-        let mut reader = csv::Reader::from_reader(content);
+        let mut reader = csv::Reader::from_reader(WithoutReturns(content));
         let columns = Columns::of(reader.headers().map_err(no_csv)?, file)?;
         let devices = Devices::of(instance);
         let ops = instance.graph().op_count();
         let mut device_of: Vec<Option<DeviceId>> = vec![None; ops];
         let mut starts = vec![0.0; ops];
+        let mut numbers: BTreeMap<i64, OpId> = BTreeMap::new();
         let mut record = csv::StringRecord::new();
         while reader.read_record(&mut record).map_err(no_csv)? {
             let field = |column: usize| record.get(column).unwrap_or_default().trim();
@@ -118,7 +123,15 @@ impl Solution {
                 let text = field(column);
                 let start = text.parse().ok().filter(|start: &f64| start.is_finite());
                 starts[op.index()] =
-                    start.ok_or_else(|| wrong(format!("'{text}' says no start: write a finite number")))?;
+                    start.ok_or_else(|| wrong(format!("'{text}' is no start: write a finite number")))?;
+            }
+            if let Some(column) = columns.order {
+                let text = field(column);
+                let number = text.parse().ok();
+                let number: i64 = number.ok_or_else(|| wrong(format!("'{text}' is no order: write a whole number")))?;
+                if !numbers.insert(number, op).is_none() {
+                    return Err(wrong(format!("order {number} is there twice: give each op a number of its own")));
+                }
             }
         }
         let whole = |fault| SolutionError::Whole { file: file.to_owned(), fault };
@@ -129,8 +142,28 @@ impl Solution {
             )));
         }
         let placement = Placement::new(device_of.into_iter().flatten().collect());
-        let order = columns.start.map(|_| ordered(&starts, &placement, instance)).transpose().map_err(whole)?;
+        let order = match (columns.start, columns.order) {
+            (Some(_), _) => Some(by_start(&starts, &placement, instance)),
+            (None, Some(_)) => Some(numbers.into_values().collect()),
+            (None, None) => None,
+        };
+        if let Some((needed, op)) = order.as_ref().and_then(|order| unordered(order, instance)) {
+            let fault = match columns.start {
+                Some(_) if starts[needed.index()] == starts[op.index()] => {
+                    "start together: an op that takes time ends before others can use it, so write exact starts, or the order"
+                }
+                _ => "stand in the wrong order: no schedule has that",
+            };
+            return Err(whole(format!("op {op} needs op {needed}, and they {fault}")));
+        }
         Ok(Self { placement, order })
+    }
+
+    /// The solution that a timeline shows.
+    pub(super) fn of_timeline(placement: Placement, timeline: &Timeline, instance: &Instance) -> Self {
+        let starts: Vec<f64> = instance.graph().op_ids().map(|op| timeline.start(op)).collect();
+        let order = by_start(&starts, &placement, instance);
+        Self { placement, order: Some(order) }
     }
 
     /// Writes it as [`Solution::read`] reads it: one text for each solution, whatever it was read from.
@@ -181,7 +214,8 @@ impl Columns {
             op: needed("op")?,
             name: position("name"),
             device: needed("device")?,
-            start: start.or(order),
+            start,
+            order,
         })
     }
 }
@@ -227,7 +261,7 @@ impl<'a> Devices<'a> {
 
 /// All ops by their start. Of those that start together the one comes first that ends first: an op that takes no time must not
 /// wait for one that does. Of those that end together, the topologically first.
-fn ordered(starts: &[f64], placement: &Placement, instance: &Instance) -> Result<Vec<OpId>, String> {
+fn by_start(starts: &[f64], placement: &Placement, instance: &Instance) -> Vec<OpId> {
     let graph = instance.graph();
     let times: Vec<f64> = graph.op_ids().map(|op| instance.exec_time(op, placement.device_of(op))).collect();
     let topological = graph.topological_positions();
@@ -236,19 +270,36 @@ fn ordered(starts: &[f64], placement: &Placement, instance: &Instance) -> Result
         let [a, b] = [a.index(), b.index()];
         starts[a].total_cmp(&starts[b]).then(times[a].total_cmp(&times[b])).then(topological[a].cmp(&topological[b]))
     });
+    order
+}
+
+/// An op and a later one that it needs, if there are such: first the one that is needed.
+fn unordered(order: &[OpId], instance: &Instance) -> Option<(OpId, OpId)> {
     let mut position = vec![0; order.len()];
     for (index, op) in order.iter().enumerate() {
         position[op.index()] = index;
     }
-    for op in graph.op_ids() {
-        let early = graph.successors(op).find(|next| position[next.op.index()] < position[op.index()]);
-        if let Some(Edge { op: next, .. }) = early {
-            return Err(format!(
-                "op {next} starts at {} before op {op} at {}, which it needs: no schedule has that",
-                starts[next.index()],
-                starts[op.index()]
-            ));
+    let mut edges = instance.graph().edges().map(|(needed, edge)| (needed, edge.op));
+    edges.find(|(needed, op)| position[op.index()] < position[needed.index()])
+}
+
+/// A text without carriage returns, with which the reader of CSV counts lines wrong.
+struct WithoutReturns<R>(R);
+
+impl<R: Read> Read for WithoutReturns<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let count = self.0.read(buffer)?;
+            let mut kept = 0;
+            for index in 0..count {
+                if buffer[index] != b'\r' {
+                    buffer[kept] = buffer[index];
+                    kept += 1;
+                }
+            }
+            if kept > 0 || count == 0 {
+                return Ok(kept);
+            }
         }
     }
-    Ok(order)
 }
