@@ -129,7 +129,7 @@ impl Solution {
                 let text = field(column);
                 let number = text.parse().ok();
                 let number: i64 = number.ok_or_else(|| wrong(format!("'{text}' is no order: write a whole number")))?;
-                if !numbers.insert(number, op).is_none() {
+                if numbers.insert(number, op).is_some() {
                     return Err(wrong(format!("order {number} is there twice: give each op a number of its own")));
                 }
             }
