@@ -104,7 +104,9 @@ fn a_manifest_notices_other_counts_and_other_content() {
     let mut other = manifest.clone();
     other.counts.edges += 1;
     let message = other.check().unwrap_err().to_string();
-    assert!(message.starts_with("the graph has 42486 edges, but its manifest (version 0.1.0) says 42487"), "{message}");
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!("the graph has 42486 edges, but its manifest (version {version}) says 42487");
+    assert!(message.starts_with(&expected), "{message}");
     let mut other = manifest.clone();
     other.parameters.levels = 1;
     assert!(matches!(other.check(), Err(ManifestError::Generator(_))));

@@ -380,7 +380,8 @@ fn every_datum_of_a_run_is_one_mark() {
     };
     assert_eq!(count(FigureKind::Bars), vec![placers.len() * 3; scenarios]);
     assert_eq!(count(FigureKind::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
-    assert_eq!(count(FigureKind::Heat), [placers.len() * scenarios]);
+    // A cell for each scenario, and the mean.
+    assert_eq!(count(FigureKind::Heat), [placers.len() * (scenarios + 1)]);
     assert_eq!(count(FigureKind::Profile), [placers.len()]);
     // A placer that failed on more than a tenth of the instances has no mean; one that failed, no line on that graph.
     assert_eq!(count(FigureKind::Ranks), count(FigureKind::Pareto));
