@@ -323,9 +323,10 @@ class DefaultRun(Page):
         self.assertEqual(set(self.column("placer")), {placer})
 
     def test_every_mark_stands_for_something(self):
+        # A mean in the heat map stands for its placer, every other mark for a cell.
         lost = self.browser.run(
             "return [...document.querySelectorAll('.figure[data-name^=heat] .mark, .figure[data-name^=bars] .mark')]"
-            ".filter((mark) => figures.meaning(mark).row === undefined).map((mark) => mark.dataset.key)"
+            ".filter((mark) => Object.keys(figures.meaning(mark)).length === 0).map((mark) => mark.dataset.key)"
         )
         self.assertEqual(lost, [])
 
