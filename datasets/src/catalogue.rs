@@ -1,5 +1,5 @@
-//! The catalogue: real steps of models that come with the program, extracted from TensorFlow and JAX with measured
-//! costs, or with operations and bytes.
+//! The catalogue: real steps of models that come with the program, extracted from TensorFlow, JAX and PyTorch with
+//! measured costs, or with operations and bytes.
 //!
 //! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README
 //! there.
@@ -72,6 +72,9 @@ static ENTRIES: &[CatalogueEntry] = entries![
     "vit",
     "unet",
     "llama_inference",
+    "seq2seq",
+    "graph_network",
+    "detector",
     "gpt2_xl",
     "llama3_8b",
     "llama3_70b_inference",
@@ -81,8 +84,8 @@ static ENTRIES: &[CatalogueEntry] = entries![
     "two_tower_criteo",
 ];
 
-/// All graphs. From TensorFlow: training steps, then whole graphs with initialisation and evaluation. From JAX: models with
-/// measured times, then those of published sizes, of which operations and bytes are known.
+/// All graphs. From TensorFlow: training steps, then whole graphs with initialisation and evaluation. From JAX and
+/// PyTorch: models with measured times. From JAX: those of published sizes, of which operations and bytes are known.
 pub fn entries() -> &'static [CatalogueEntry] {
     ENTRIES
 }

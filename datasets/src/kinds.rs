@@ -16,7 +16,7 @@ pub enum Kinds {
     /// On all of them, as the graph says: the rule of graphs that were not extracted from a framework.
     #[default]
     AsGiven,
-    /// An op that can run on an accelerator of the cluster runs on no CPU, as TensorFlow and JAX place it by
+    /// An op that can run on an accelerator of the cluster runs on no CPU, as TensorFlow, JAX and PyTorch place it by
     /// themselves: the rule of graphs extracted from them. What
     /// only CPUs can run stays there, and a colocation group moves as one: if no accelerator of the cluster suits all its
     /// members, it is left as the graph says.

@@ -4,7 +4,8 @@ import argparse
 import sys
 import time
 
-from . import jax_models, models
+from . import jax_models, models, torch_models
+from .flat import TraceError
 from .write import OutputError
 
 
@@ -34,6 +35,10 @@ def _list():
             print(f"{name:12} {package:10}  {title}")
     for name in jax_models.names()[len(jax_models.CATALOGUE) + len(jax_models.PUBLISHED):]:
         print(f"{name:12} {'JAX':10}  {jax_models.TITLE}")
+    for name, title in torch_models.CATALOGUE.items():
+        print(f"{name:12} {'PyTorch':10}  {title}")
+    for name, title in torch_models.OTHERS.items():
+        print(f"{name:12} {'PyTorch':10}  {title}")
 
 
 def _extract(options):
@@ -52,36 +57,40 @@ def _extract(options):
             return extract(options.model, options.out, options.whole, options.traces or 3, settings, progress)
         except ImportError as error:
             raise models.ModelError(str(error)) from None
-    if options.model not in jax_models.names():
-        known = ", ".join([*models.CATALOGUE, *jax_models.names()])
-        raise models.ModelError(f"unknown model {options.model!r}; known: {known}")
     if options.whole or options.traces:
-        raise models.ModelError(f"{options.model} is a model in JAX: leave out --whole and --traces")
-    from .jaxgraph.extract import extract
-    from .jaxgraph.flatten import TraceError
-    from .jaxgraph.runtime import MissingJax, missing
-
+        raise models.ModelError(f"{options.model} is no model in TensorFlow: leave out --whole and --traces")
+    if options.model in jax_models.names():
+        from .jaxgraph.extract import extract
+        from .jaxgraph.runtime import MissingJax as Missing
+    elif torch_models.is_known(options.model):
+        from .torchgraph.extract import extract
+        from .torchgraph.runtime import MissingTorch as Missing
+    else:
+        known = ", ".join([*models.CATALOGUE, *jax_models.names(), *torch_models.CATALOGUE, *torch_models.OTHERS])
+        raise models.ModelError(f"unknown model {options.model!r}; known: {known}")
     try:
         return extract(options.model, options.out, options.analytic, settings, progress)
-    except (MissingJax, TraceError) as error:
+    except (Missing, TraceError) as error:
         raise models.ModelError(str(error)) from None
     except ModuleNotFoundError as error:
         if error.name != "jax":
             raise
+        from .jaxgraph.runtime import missing
+
         raise models.ModelError(missing(error)) from None
 
 
 def _parser():
     parser = argparse.ArgumentParser(
         prog="placebench_extract",
-        description="Extract the graph of a step from TensorFlow or JAX, with measured costs. "
+        description="Extract the graph of a step from PyTorch, JAX or TensorFlow, with measured costs. "
         "`execute`, `calibrate` and `worker` run placements: add --help to them.",
     )
-    parser.add_argument("model", help="a model's name, or `list` for all of them")
+    parser.add_argument("model", help="a model's name, `list` for all of them, or in PyTorch FILE.py, module:function or huggingface:NAME")
     parser.add_argument("--out", metavar="DIR", help="where the model's folder is made")
     parser.add_argument("--whole", action="store_true", help="TensorFlow: keep initialisation and evaluation too, not only the training step")
     parser.add_argument("--traces", type=_positive, metavar="N", help="TensorFlow: traced steps (default: 3)")
-    parser.add_argument("--analytic", action="store_true", help="JAX: measure nothing, so that a model may be of any size")
+    parser.add_argument("--analytic", action="store_true", help="JAX, PyTorch: measure nothing, so that a model may be of any size")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="change a parameter of the model")
     return parser
 

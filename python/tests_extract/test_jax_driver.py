@@ -3,8 +3,6 @@ import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -15,12 +13,15 @@ try:
 except ImportError:
     raise unittest.SkipTest("needs JAX") from None
 
-from placebench_extract.execute import jax_plan
+from placebench_extract.execute import driver
+from placebench_extract.execute.plan import make_plan
 from placebench_extract.execute.protocol import ExecuteError
 from placebench_extract.execute.wire import Channel, Closed, Door, Refused, dial
 from placebench_extract.jaxgraph.flatten import Flat, Op, Output, Ref
 
-from jax_problem import OWN_MODELS, problem
+import step_problem
+from jax_problem import OWN_MODELS, flat_graph, problem
+from step_problem import children, runs, stop
 
 CACHE = tempfile.TemporaryDirectory()  # compiled operations, shared by the runs of this file
 LIMIT = 120  # seconds for a run
@@ -31,38 +32,7 @@ def tearDownModule():
 
 
 def start(*arguments, **variables):
-    root = Path(__file__).resolve().parents[1]
-    environment = {**os.environ, "PYTHONPATH": str(root), "PLACEBENCH_JAX_MODELS": OWN_MODELS, "XDG_CACHE_HOME": CACHE.name, **variables}
-    command = [sys.executable, "-m", "placebench_extract", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-
-
-def stop(process):
-    process.kill()
-    process.wait()
-    process.stdout.close()
-    process.stderr.close()
-
-
-def children(pid):
-    """The processes that a process started and that still run."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                state, parent = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[:2]
-            except OSError:
-                continue
-            if int(parent) == pid and state != "Z":
-                found.append(int(entry))
-    return found
-
-
-def runs(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    return step_problem.start(*arguments, **{"PLACEBENCH_JAX_MODELS": OWN_MODELS, "XDG_CACHE_HOME": CACHE.name, **variables})
 
 
 class Runs(unittest.TestCase):
@@ -84,24 +54,7 @@ class Runs(unittest.TestCase):
         return process.returncode, events, err
 
     def check_timeline(self, content, result):
-        """The laws of a measured timeline."""
-        ops, flat = result["ops"], content["graph_ops"]
-        self.assertEqual(len(ops), len(flat))
-        readers = {(t["source"], t["output"], t["to"]): k for k, t in enumerate(content["transfers"])}
-        from jax_problem import flat_graph
-
-        _, graph = flat_graph(content["graph"])
-        for k, op in enumerate(graph.ops):
-            self.assertLessEqual(ops[k][0], ops[k][1])
-            for ref in op.inputs:
-                self.assertLessEqual(ops[ref.op][1], ops[k][0])
-                if content["placement"][ref.op] != content["placement"][k]:
-                    begin, end = result["transfers"][readers[ref.op, ref.port, content["placement"][k]]]
-                    self.assertTrue(ops[ref.op][1] <= begin <= end <= ops[k][0])
-        for device in range(len(content["devices"])):
-            times = sorted(ops[k] for k, d in enumerate(content["placement"]) if d == device)
-            self.assertTrue(all(a[1] <= b[0] for a, b in zip(times, times[1:])))
-        self.assertEqual(result["bytes"], sum(transfer["bytes"] for transfer in content["transfers"]))
+        step_problem.check_timeline(self, content, flat_graph(content["graph"])[1], result)
 
     def test_a_random_placement_gives_the_unplaced_results_in_both_modes(self):
         for mode in ("replay", "dynamic"):
@@ -138,8 +91,6 @@ class Runs(unittest.TestCase):
     def test_a_wrong_result_is_noticed(self):
         import numpy as np
 
-        from placebench_extract.execute import jax_driver
-
         class Answers:
             def __init__(self, array):
                 self.array = array
@@ -153,10 +104,10 @@ class Runs(unittest.TestCase):
 
         true = np.array([1.0, 2.0, 3.0], np.float32)
         Devices.workers = [Answers(true)]
-        self.assertIn("difference 0)", jax_driver.check(Devices, [0], Answers(true)))
+        self.assertIn("difference 0)", driver.check(Devices, [0], Answers(true)))
         for wrong in (true * np.float32(1.00001), np.array([1, 2, np.nan], np.float32)):
             with self.assertRaisesRegex(ExecuteError, "result loss"):
-                jax_driver.check(Devices, [0], Answers(wrong))
+                driver.check(Devices, [0], Answers(wrong))
 
     def test_a_killed_worker_ends_the_run_and_no_process_is_left(self):
         process = start("execute", "jax", "--problem", self.write(problem("mlp", lambda k: k % 2, repetitions=100000)))
@@ -271,15 +222,22 @@ class Plans(unittest.TestCase):
 
     def plan(self, device=0, **changed):
         given = {"placement": self.placement, "order": self.order, "transfers": self.transfers, **changed}
-        return jax_plan.plan(self.flat, given["placement"], given["order"], given["transfers"], "replay", device)
+        return make_plan(self.flat, given["placement"], given["order"], given["transfers"], "replay", device)
 
     def test_a_tensor_goes_once_to_a_device_and_is_freed_after_its_last_reader(self):
         first, second = self.plan(0), self.plan(1)
         self.assertEqual([task.sends for task in first.tasks], [[(0, 0, 1)], []])
         self.assertEqual({k: slot for k, (slot, _, _) in first.arrivals.items()}, {1: 1, 2: 2})
-        self.assertEqual([task.waits for task in second.tasks], [[0], [0]])
+        self.assertEqual([task.waits for task in second.tasks], [[(0, 0)], [(0, 0)]])
         self.assertEqual([sorted(task.frees) for task in first.tasks], [[0], [1, 2]])  # 3 is a result
         self.assertEqual([sorted(task.frees) for task in second.tasks], [[1], [0, 2]])
+
+    def test_a_device_knows_in_which_order_the_others_send(self):
+        self.assertEqual([self.plan(device).sequence for device in (0, 1)], [{1: [1, 2]}, {0: [0]}])
+        order = [[0, 3], [2, 1]]
+        self.assertEqual(self.plan(order=order).sequence, {1: [2, 1]})
+        sent = [transfer for task in self.plan(1, order=order).tasks for _, transfer, _ in task.sends]
+        self.assertEqual(sent, [2, 1])
 
     def test_transfers_have_to_be_the_graphs(self):
         extra = {"source": 3, "output": 0, "from": 0, "to": 1, "bytes": 8}

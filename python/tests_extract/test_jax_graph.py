@@ -20,7 +20,7 @@ import numpy as np
 from placebench_extract.__main__ import main
 from placebench_extract.jaxgraph import costs
 from placebench_extract.jaxgraph.flatten import Op, Output, Ref, TraceError, flatten
-from placebench_extract.jaxgraph.graphdef import graph_def
+from placebench_extract.graphdef import graph_def
 
 from jax_problem import flat_graph
 
@@ -129,7 +129,7 @@ class Flattening(unittest.TestCase):
     def test_another_process_writes_the_same_bytes(self):
         code = (
             "import sys, hashlib; from test_jax_graph import SMALL; from jax_problem import flat_graph; "
-            "from placebench_extract.jaxgraph.graphdef import graph_def; "
+            "from placebench_extract.graphdef import graph_def; "
             "[print(hashlib.sha256(graph_def(flat_graph(name, **sizes)[1].ops)).hexdigest()) for name, sizes in SMALL.items()]"
         )
         folder = Path(__file__).parent

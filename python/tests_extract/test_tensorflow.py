@@ -284,7 +284,7 @@ class Calibration(unittest.TestCase):
 from placebench_extract.execute import tensorflow_calibrate as c
 c.SIZES, c.SIDES, c.LENGTHS = [1 << 12, 1 << 22], [32, 512], [1 << 12, 1 << 20]
 c.FLOW_BYTES, c.STEPS = 1 << 20, 5
-c.main([])
+c.main("tensorflow", [])
 """
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
         events = [json.loads(line) for line in done.stdout.splitlines()]

@@ -167,7 +167,7 @@ fn source_of(entry: &GraphEntry) -> Result<String, ProblemError> {
     let costs = if entry.costs == Some(DrawnCosts::Laich) { "; L" } else { "" };
     if let Some(name) = &entry.catalogue {
         let header = catalogue::find(name).map_err(catalogue::CatalogueError::from)?.header()?;
-        let frameworks = [("jax", "; JAX"), ("tensorflow", "; TensorFlow")];
+        let frameworks = [("jax", "; JAX"), ("torch", "; PyTorch"), ("tensorflow", "; TensorFlow")];
         let framework = frameworks.into_iter().find(|(key, _)| header.provenance.contains_key(*key));
         return Ok(format!("{}{}{costs}", header.title, framework.map_or("", |(_, name)| name)));
     }

@@ -20,8 +20,8 @@ use crate::output::{Form, shown};
 /// Arguments of `calibrate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What executes: jax, tensorflow or threads.
-    #[arg(long, short, value_name = "NAME", default_value = "jax", value_parser = ["jax", "tensorflow", "threads"])]
+    /// What executes: jax, torch, tensorflow or threads.
+    #[arg(long, short, value_name = "NAME", default_value = "jax", value_parser = ["jax", "torch", "tensorflow", "threads"])]
     executor: String,
 
     /// threads: how tensors move: memory (in one process), or tcp (a process a device).
@@ -40,8 +40,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
     hosts: Vec<String>,
 
-    /// jax: a graph whose step is measured on each device, for the times of its ops: a JAX model of the catalogue, or a folder of
-    /// the extractor; may be repeated [default: gpt2 and unet].
+    /// jax, torch: a graph whose step is measured on each device, for the times of its ops: a model of the catalogue from JAX or
+    /// PyTorch, or a folder of the extractor; may be repeated [default: gpt2 and unet; torch: seq2seq and detector].
     #[arg(long, value_name = "GRAPH")]
     graph: Vec<String>,
 
@@ -54,6 +54,9 @@ pub(crate) struct Args {
     #[arg(long, short)]
     force: bool,
 }
+
+/// Executors whose calibration measures steps of graphs.
+const STEPS: [&str; 2] = ["jax", "torch"];
 
 /// Types of ops that are printed: those that took longest.
 const MOST_TYPES: usize = 6;
@@ -138,8 +141,12 @@ impl<'a> Answer<'a> {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
-    if !args.graph.is_empty() && args.executor != "jax" {
-        bail!("--graph: {} measures kernels, not steps of graphs: leave it out, or use --executor jax", args.executor);
+    if !args.graph.is_empty() && !STEPS.contains(&args.executor.as_str()) {
+        let others = STEPS.join(" or ");
+        bail!(
+            "--graph: {} measures kernels, not steps of graphs: leave it out, or use --executor {others}",
+            args.executor
+        );
     }
     if args.transport != Transport::default() && args.executor != "threads" {
         bail!("--transport: {} has its own: leave it out, or use --executor threads", args.executor);

@@ -99,7 +99,7 @@ pub(crate) struct Args {
 
     /// Which of the kinds of devices that an op has kernels for it may run on: as_given (all of them), or
     /// accelerators_only (no CPU for an op that an accelerator of the cluster can run) [default: the graph's own rule, which
-    /// is accelerators_only for graphs extracted from TensorFlow and JAX].
+    /// is accelerators_only for graphs extracted from TensorFlow, JAX and PyTorch].
     #[arg(long)]
     kinds: Option<Kinds>,
 

@@ -7,14 +7,14 @@ use placebench_datasets::{DataflowGraph, OpId};
 use super::training_step::op_type;
 use crate::rewrite::Draft;
 
-/// Op types that add tensors element by element, in TensorFlow and JAX.
+/// Op types that add tensors element by element, in TensorFlow, JAX and PyTorch.
 const ADDITIONS: [&str; 6] = ["Add", "AddN", "AddV2", "AssignAdd", "add", "add_any"];
 
 /// Op types that put tensors one behind the other.
-const JOINS: [&str; 3] = ["Concat", "ConcatV2", "concatenate"];
+const JOINS: [&str; 4] = ["Concat", "ConcatV2", "concatenate", "cat"];
 
 /// Op types that make of several parts of sums, each beside or after the other, parts of sums.
-const LINEAR: [&str; 6] = ["Pack", "Sum", "Identity", "reduce_sum", "stack", "reshape"];
+const LINEAR: [&str; 7] = ["Pack", "Sum", "Identity", "reduce_sum", "stack", "reshape", "sum"];
 
 /// Whether what an op makes of parts of sums is a part of the sum that it makes of the sums.
 pub(super) fn is_linear(graph: &DataflowGraph, op: OpId) -> bool {

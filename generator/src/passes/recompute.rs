@@ -70,8 +70,9 @@ impl Pass for Recompute {
     }
 }
 
-/// Op types that draw at random, in TensorFlow and JAX: done again they would draw anew.
-const RANDOM: [&str; 3] = ["random", "Random", "Multinomial"];
+/// Parts of names of op types that draw at random, in TensorFlow, JAX and PyTorch: done again they would draw anew.
+const RANDOM: [&str; 8] =
+    ["random", "Random", "Multinomial", "multinomial", "bernoulli", "native_dropout", "uniform_", "normal_"];
 
 /// Which ops are of the forward pass and which of the backward pass.
 struct Directions {

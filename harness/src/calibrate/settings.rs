@@ -5,7 +5,7 @@ use crate::execute::Transport;
 /// What a driver measures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalibrateSettings {
-    /// The executor: `threads`, or the driver `jax` or `tensorflow`.
+    /// The executor: `threads`, or the driver `jax`, `torch` or `tensorflow`.
     pub driver: String,
     /// How the executor `threads` moves tensors.
     pub transport: Transport,

@@ -44,7 +44,7 @@ pub struct Collection {
 }
 
 /// All collections.
-pub const COLLECTIONS: [Collection; 8] = [
+pub const COLLECTIONS: [Collection; 9] = [
     Collection {
         name: "laich2017",
         title: "the six synthetic graphs of Laich 2017 on 100 and 7 devices",
@@ -62,6 +62,12 @@ pub const COLLECTIONS: [Collection; 8] = [
         title: "six small graphs of today's models, extracted from JAX, with measured costs",
         text: Some(include_str!("../../collections/jax.toml")),
         known: include_str!("../../best-known/jax.csv"),
+    },
+    Collection {
+        name: "pytorch",
+        title: "three training steps extracted from PyTorch, with measured costs",
+        text: Some(include_str!("../../collections/pytorch.toml")),
+        known: "",
     },
     Collection {
         name: "today",

@@ -80,6 +80,13 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         make: |setup| Ok(Box::new(Driver::new("jax", setup)?)),
     },
     ExecutorEntry {
+        name: "torch",
+        doc: "the real ops of a PyTorch step, a process a device, torch.distributed between them; needs Python with PyTorch",
+        measures: true,
+        takes_turns: true,
+        make: |setup| Ok(Box::new(Driver::new("torch", setup)?)),
+    },
+    ExecutorEntry {
         name: "tensorflow",
         doc: "the real ops of a TensorFlow graph, a worker a device; needs Python with TensorFlow",
         measures: true,

@@ -1,6 +1,6 @@
 """`execute DRIVER --problem FILE`, `calibrate DRIVER …` and `worker DRIVER …`.
 
-A driver is a module here and a line in each table.
+A driver is a module here and a line in each table. Frameworks that share a driver are lines in `frameworks.py`, too.
 """
 
 import argparse
@@ -9,9 +9,9 @@ import sys
 
 from .protocol import ExecuteError, event, read_problem
 
-DRIVERS = {"jax": ".jax_driver", "tensorflow": ".tensorflow_driver"}
-CALIBRATIONS = {"jax": ".jax_calibrate", "tensorflow": ".tensorflow_calibrate"}
-WORKERS = {"jax": ".jax_worker", "tensorflow": ".tensorflow_worker"}
+DRIVERS = {"jax": ".driver", "torch": ".driver", "tensorflow": ".tensorflow_driver"}
+CALIBRATIONS = {"jax": ".calibrate", "torch": ".calibrate", "tensorflow": ".tensorflow_calibrate"}
+WORKERS = {"jax": ".worker", "torch": ".worker", "tensorflow": ".tensorflow_worker"}
 
 
 def execute(arguments):
@@ -20,16 +20,16 @@ def execute(arguments):
     parser.add_argument("driver", choices=DRIVERS)
     parser.add_argument(
         "--problem", required=True, action="append", metavar="FILE",
-        help="the placement, as JSON; jax: several of one graph take turns, step about",
+        help="the placement, as JSON; jax, torch: several of one graph take turns, step about",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     try:
         problems = [read_problem(path) for path in options.problem]
         driver = importlib.import_module(DRIVERS[options.driver], __package__)
         if len(problems) == 1:
-            driver.run(problems[0])
+            driver.run(options.driver, problems[0])
         elif hasattr(driver, "run_rounds"):
-            driver.run_rounds(problems)
+            driver.run_rounds(options.driver, problems)
         else:
             raise ExecuteError("unsupported", f"{options.driver} runs one problem at a time")
     except ExecuteError as error:
@@ -44,7 +44,7 @@ def calibrate(arguments):
         print(f"error: calibrate what? One of: {', '.join(CALIBRATIONS)}", file=sys.stderr)
         return 2
     try:
-        importlib.import_module(CALIBRATIONS[arguments[0]], __package__).main(arguments[1:])
+        importlib.import_module(CALIBRATIONS[arguments[0]], __package__).main(arguments[0], arguments[1:])
     except ExecuteError as error:
         event("error", kind=error.kind, message=str(error))
         return 1
@@ -57,7 +57,7 @@ def worker(arguments):
         print(f"error: which worker? One of: {', '.join(WORKERS)}", file=sys.stderr)
         return 2
     try:
-        importlib.import_module(WORKERS[arguments[0]], __package__).main(arguments[1:])
+        importlib.import_module(WORKERS[arguments[0]], __package__).main(arguments[0], arguments[1:])
     except ExecuteError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
 """Measures what a simulation needs to predict steps of TensorFlow's workers on this host, by workers as steps have them.
 
-The event `calibration` is that of `jax_calibrate.py`, without graphs: the extractor measures those on the machine that
+The event `calibration` is that of `calibrate.py`, without graphs: the extractor measures those on the machine that
 it runs on. Instead `devices` have `op_overhead_seconds`, what an op costs beside its kernel. `equations` are products of
 matrices, which compute, and sums of vectors, which read and write memory.
 
@@ -24,8 +24,8 @@ LAUNCHES = 500
 HOPS, LARGE, LARGE_HOPS = 16, 1 << 20, 6
 
 
-def main(arguments):
-    found = devices(parser("tensorflow").parse_args(arguments))
+def main(name, arguments):
+    found = devices(parser(name).parse_args(arguments))
     if not network.leave():
         print("no network of their own for the workers: other users of this host can reach them", file=sys.stderr)
     from . import tensorflow_cluster

@@ -20,7 +20,7 @@ EMPTY_STEPS = 20
 SPARE_TRACES = 20  # traced steps beyond those asked for, where TensorFlow loses transfers
 
 
-def run(problem):
+def run(_name, problem):
     """Runs a problem and says what happened. The workers end before this returns."""
     one_host = not problem.hosts
     if one_host and not network.leave():

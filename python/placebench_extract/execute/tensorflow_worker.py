@@ -16,8 +16,8 @@ from . import network
 from .protocol import ExecuteError
 
 
-def main(arguments):
-    options = _parser().parse_args(arguments)
+def main(name, arguments):
+    options = _parser(name).parse_args(arguments)
     hosts = options.hosts.split(",")
     if options.listen not in hosts:
         fault = f"--listen {options.listen} is none of --hosts {options.hosts}: write it as it stands there"
@@ -55,9 +55,8 @@ def _server(hosts, task, gpus, threads):
         raise ExecuteError("problem", f"cannot listen on {hosts[task]}: {error.message}") from None
 
 
-def _parser():
-    program = "placebench_extract worker tensorflow"
-    parser = argparse.ArgumentParser(prog=program, description="Serve one worker of a run.")
+def _parser(name):
+    parser = argparse.ArgumentParser(prog=f"placebench_extract worker {name}", description="Serve one worker of a run.")
     parser.add_argument("--listen", required=True, metavar="ADDRESS:PORT", help="this worker's entry of --hosts")
     parser.add_argument("--hosts", required=True, metavar="LIST", help="address:port of all workers, in the run's order")
     parser.add_argument("--allow", default="", metavar="LIST", help="addresses of drivers on yet other hosts")

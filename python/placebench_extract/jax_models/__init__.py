@@ -11,12 +11,11 @@ NAME.
 
 import importlib
 import importlib.util
-import inspect
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..models import ModelError, check_value
+from ..models import ModelError, choose, defaults
 from .published import PUBLISHED
 
 CATALOGUE = {
@@ -31,6 +30,7 @@ CATALOGUE = {
 }
 TITLE = "a model of one's own"
 OWN_MODELS = "PLACEBENCH_JAX_MODELS"
+OWN = f"for one of your own set {OWN_MODELS} to its folder"
 MODES = ("training", "inference")
 ELEMENTS = ("float32", "bfloat16")
 STEP = {"mode": "training", "optimizer": "adam", "element": "float32"}  # parameters that every model has
@@ -98,22 +98,12 @@ def names():
 
 def parameters(name):
     """The parameters of a model with their defaults."""
-    own = {
-        key: p.default
-        for key, p in inspect.signature(_module(name).build).parameters.items()
-        if p.default is not inspect.Parameter.empty
-    }
-    return {**own, **STEP, **(PUBLISHED[name].parameters if name in PUBLISHED else {})}
+    return {**defaults(_module(name).build), **STEP, **(PUBLISHED[name].parameters if name in PUBLISHED else {})}
 
 
 def build(name, **overrides):
     """The step of a model. The same arguments give the same step."""
-    known = parameters(name)
-    for key, value in overrides.items():
-        if key not in known:
-            raise ModelError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
-        check_value(name, key, value, known[key])
-    chosen = {**known, **overrides}
+    chosen = choose(name, parameters(name), overrides)
     mode, optimizer = chosen["mode"], chosen["optimizer"]
     if mode not in MODES:
         raise ModelError(f"{name}: mode is {mode!r}; it is one of {', '.join(MODES)}")
@@ -134,18 +124,6 @@ def folder_name(program):
 def model_of(graph_name):
     """The model of a graph's name, if there is one."""
     return next((name for name in (graph_name, graph_name.removesuffix("_inference")) if name in names()), None)
-
-
-def read_settings(name, texts):
-    """Parameters from text, as provenance and the command line have them."""
-    known = parameters(name)
-    unknown = next((key for key in texts if key not in known), None)
-    if unknown is not None:
-        raise ModelError(f"{name} has no parameter {unknown!r}; it has {', '.join(known)}")
-    try:
-        return {key: type(known[key])(text) for key, text in texts.items()}
-    except ValueError as error:
-        raise ModelError(f"{name}: a parameter has a value that is no number: {error}") from None
 
 
 def _step(name, network, mode, optimizer, element):

@@ -28,10 +28,6 @@ REUSES = {"reshape", "squeeze", "expand_dims", "stop_gradient", "optimization_ba
 FOLDS = {"argmax", "argmin", "sort", "top_k", "scatter-add", "scatter_add", "select_and_scatter_add"}
 FOLD_PREFIXES = ("reduce", "cum", "select_and_gather")
 
-# GTX 1080, the card of the TensorFlow graphs: 20 multiprocessors of 128 cores at 1733 MHz, 320 GB/s.
-GPU_NAME = "GTX 1080"
-GPU_OPERATIONS, GPU_BYTES = 8.87e12, 320e9
-
 
 def operations(equation):
     """Arithmetic operations."""
@@ -54,11 +50,6 @@ def bytes_moved(equation):
         indices, updates = equation.arrays[-2:]
         return indices.bytes + 3 * updates.bytes
     return sum(array.bytes for array in equation.arrays) + written
-
-
-def gpu_seconds(equation):
-    """Seconds on a GTX 1080: the arithmetic at its peak, then the bytes at its bandwidth. Not a measurement."""
-    return operations(equation) / GPU_OPERATIONS + bytes_moved(equation) / GPU_BYTES
 
 
 def _operations(name, params, inputs, outputs):

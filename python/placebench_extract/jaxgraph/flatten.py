@@ -7,33 +7,17 @@ one operation: how often they run is known only when they run. Equations whose r
 """
 
 import hashlib
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..neighbours import follow_neighbours
+from ..flat import Flat, Literal, Op, Ref, TraceError, finish
 
 CALLS = {
     "jit", "pjit", "closed_call", "core_call", "call", "named_call", "remat", "remat2", "checkpoint",
     "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin",
 }  # fmt: skip
-
-
 FUSED = "fused_"  # how names of functions begin that stay one operation
-ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")  # an object without a text of its own, which another process has elsewhere
-
-
-class TraceError(Exception):
-    """A function that cannot become a graph."""
-
-
-@dataclass(frozen=True)
-class Ref:
-    """The output `port` of operation `op`."""
-
-    op: int
-    port: int
 
 
 @dataclass(frozen=True)
@@ -84,43 +68,6 @@ class Equation:
         return [value for value in self.inputs if isinstance(value, Output)]
 
 
-@dataclass
-class Op:
-    """An operation: an argument, a constant or an equation."""
-
-    type: str
-    inputs: list  # of Ref, in order; literals are part of the equation
-    outputs: list  # of Output
-    equation: Equation = None
-    argument: int = None  # position among the leaves of the arguments
-    constant: object = None  # the value
-    memory_bytes: int = 0
-    layer: str = None
-    colocated: int = None  # the operation whose device this one has to share
-    name: str = ""
-
-    @property
-    def attributes(self):
-        """16 digits that are equal for operations that compute the same function, or None where that is not known."""
-        if self.equation is not None:
-            text = self.equation.key
-        elif self.argument is None and self.constant is not None:
-            text = _value_text(self.constant)
-        else:
-            return None
-        return None if ADDRESS.search(text) else hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@dataclass
-class Flat:
-    """A flat graph. `results` are the leaves of what the function returns: a Ref or a literal's value."""
-
-    ops: list
-    results: list
-    result_names: list
-    argument_names: list = field(default_factory=list)
-
-
 def flatten(function, arguments, resident=()):
     """The graph of `function(*arguments.values())`.
 
@@ -150,12 +97,7 @@ def flatten(function, arguments, resident=()):
         op = Op(kind, [], [output], argument=position, memory_bytes=output.bytes if stays else 0, name=names[position])
         sources.append(builder.add(op))
     results = builder.inline(closed.jaxpr, closed.consts, [Ref(op, 0) for op in sources], [])
-    flat = Flat(builder.ops, results, result_names, names)
-    _colocate(flat, sources, resident)
-    flat = _needed(flat)
-    _spread_layers(flat)
-    _name(flat)
-    return flat
+    return finish(Flat(builder.ops, results, result_names, names), sources, resident)
 
 
 class _Builder:
@@ -172,8 +114,8 @@ class _Builder:
 
         values = dict(zip(jaxpr.invars, inputs, strict=True))
         for variable, value in zip(jaxpr.constvars, constants, strict=True):
-            values[variable] = value if isinstance(value, (Ref, _Literal)) else self._constant(variable, value)
-        read = lambda v: _Literal(v.val) if isinstance(v, core.Literal) else values[v]  # noqa: E731
+            values[variable] = value if isinstance(value, (Ref, Literal)) else self._constant(variable, value)
+        read = lambda v: Literal(v.val) if isinstance(v, core.Literal) else values[v]  # noqa: E731
         for equation in jaxpr.eqns:
             inputs = [read(variable) for variable in equation.invars]
             inner = _called(equation)
@@ -191,7 +133,7 @@ class _Builder:
             raise TraceError(f"the function has an effect ({name}), which a graph cannot hold: take it out")
         outputs = [_output(variable.aval, name) for variable in equation.outvars]
         described = [
-            value.value if isinstance(value, _Literal) else self.ops[value.op].outputs[value.port] for value in inputs
+            value.value if isinstance(value, Literal) else self.ops[value.op].outputs[value.port] for value in inputs
         ]
         refs = [value for value in inputs if isinstance(value, Ref)]
         op = Op(name, refs, outputs, Equation(equation.primitive, equation.params, described, outputs))
@@ -201,12 +143,8 @@ class _Builder:
 
     def _constant(self, variable, value):
         output = _output(variable.aval, "a constant")
-        return Ref(self.add(Op("constant", [], [output], constant=value, memory_bytes=output.bytes)), 0)
-
-
-@dataclass(frozen=True)
-class _Literal:
-    value: object
+        op = Op("constant", [], [output], constant=value, constant_key=_value_text(value), memory_bytes=output.bytes)
+        return Ref(self.add(op), 0)
 
 
 def _is_fused(equation):
@@ -243,75 +181,6 @@ def _output(aval, what):
         return Output(tuple(int(size) for size in aval.shape), np.dtype(aval.dtype))
     except (AttributeError, TypeError):
         raise TraceError(f"{what} has the type {aval}, which is no array of numbers: use plain arrays") from None
-
-
-def _colocate(flat, sources, resident):
-    """Colocates weights with their optimizer state and both with the operations that make their next values."""
-    if not resident:
-        return
-    position = {flat.ops[op].name: op for op in sources}
-    first = f"{resident[0]}/"
-    weights = {name[len(first):]: op for name, op in position.items() if name.startswith(first)}
-    for name, op in position.items():
-        parts = name.split("/")
-        if parts[0] in resident[1:]:
-            ends = ("/".join(parts[k:]) for k in range(1, len(parts)))
-            flat.ops[op].colocated = next((weights[end] for end in ends if end in weights), None)
-    for name, result in zip(flat.result_names, flat.results):
-        if name.split("/")[0] in resident and name in position and isinstance(result, Ref):
-            target = position[name]
-            target = flat.ops[target].colocated if flat.ops[target].colocated is not None else target
-            op = flat.ops[result.op]
-            if result.op != target and op.equation is not None:
-                op.colocated = target
-
-
-def _needed(flat):
-    """The graph without operations whose results nobody reads."""
-    needed = set()
-    todo = [result.op for result in flat.results if isinstance(result, Ref)]
-    while todo:
-        op = todo.pop()
-        if op not in needed:
-            needed.add(op)
-            todo.extend(ref.op for ref in flat.ops[op].inputs)
-    kept = sorted(needed)
-    position = {op: k for k, op in enumerate(kept)}
-    ops = [flat.ops[op] for op in kept]
-    for op in ops:
-        op.inputs = [Ref(position[ref.op], ref.port) for ref in op.inputs]
-        op.colocated = position.get(op.colocated)
-    results = [
-        Ref(position[result.op], result.port) if isinstance(result, Ref) else result.value for result in flat.results
-    ]
-    return Flat(ops, results, flat.result_names, flat.argument_names)
-
-
-def _spread_layers(flat):
-    """Gives a layer to what has none: weights, updates, and what stands between operations of one layer."""
-    layers = {k: op.layer for k, op in enumerate(flat.ops) if op.layer is not None}
-    producers = {k: [ref.op for ref in op.inputs] for k, op in enumerate(flat.ops)}
-    # A weight belongs to the layer that first reads it, though the optimizer reads it too.
-    for op, sources in producers.items():
-        for source in sources:
-            if flat.ops[source].type == "parameter" and op in layers:
-                layers.setdefault(source, layers[op])
-    for k, op in enumerate(flat.ops):
-        if op.colocated in layers:
-            layers.setdefault(k, layers[op.colocated])
-    follow_neighbours(producers, layers)
-    for k, op in enumerate(flat.ops):
-        op.layer = layers.get(k)
-
-
-def _name(flat):
-    """Names equations `layer/primitive_index`, counted in each layer, so that other layers do not change a name."""
-    counts = {}
-    for op in flat.ops:
-        if op.argument is None:
-            stem = f"{op.layer or 'step'}/{op.type}"
-            op.name = f"{stem}_{counts.setdefault(stem, 0)}"
-            counts[stem] += 1
 
 
 def _key(equation):

@@ -1,47 +1,42 @@
-"""Measures equations: each distinct one alone, compiled, on one device.
-
-On a processor the time is that of the process, so what others do on the same core does not count.
-"""
+"""Measures equations: each distinct one alone, compiled, on one device."""
 
 import time
 
 import numpy as np
 
-ENOUGH = 0.1  # seconds for an equation, after at least three calls
-LEAST, MOST = 3, 200  # calls
+from ..measured import Clock
 
 
-def call_overhead(device):
-    """Seconds that a call takes which computes next to nothing: the shortest of many."""
-    import jax
+class EquationClock(Clock):
+    """How long a compiled equation takes on a device of JAX."""
 
-    function = jax.jit(lambda x: (x + 1.0,))
-    return _shortest(function, [jax.device_put(np.float32(1.0), device)], device, 2000, 0.2)
+    what = "calls of the compiled equation"
 
+    def __init__(self, device):
+        self.device, self.name = device, device.device_kind
+        self.now = time.process_time if device.platform == "cpu" else time.perf_counter
 
-def equation_seconds(equation, device):
-    """The shortest time of the compiled equation, with the call that starts it."""
-    import jax
+    def prepared(self, call):
+        import jax
 
-    arrays = [jax.device_put(_example(array, k), device) for k, array in enumerate(equation.arrays)]
-    with jax.default_device(device):
-        return _shortest(jax.jit(equation.function()), arrays, device, MOST, ENOUGH)
+        arrays = [jax.device_put(_example(array, k), self.device) for k, array in enumerate(call.arrays)]
+        return jax.jit(call.function()), arrays
 
+    def seconds(self, call):
+        import jax
 
-def _shortest(function, arrays, device, most, enough):
-    import jax
+        with jax.default_device(self.device):  # for equations without inputs
+            return super().seconds(call)
 
-    jax.block_until_ready(function(*arrays))
-    clock = time.process_time if device.platform == "cpu" else time.perf_counter
-    shortest, begin = float("inf"), clock()
-    for call in range(most):
-        start = clock()
-        jax.block_until_ready(function(*arrays))
-        end = clock()
-        shortest = min(shortest, end - start)
-        if call + 1 >= LEAST and end - begin > enough:
-            break
-    return shortest
+    def tiny(self):
+        import jax
+
+        return jax.jit(lambda x: (x + 1.0,)), [jax.device_put(np.float32(1.0), self.device)]
+
+    def wait(self, outputs):
+        import jax
+
+        jax.block_until_ready(outputs)
 
 
 def _example(array, seed):

@@ -54,13 +54,34 @@ def check_value(name, key, value, default):
         raise ModelError(f"{name}: {key} is {wanted}, not {value!r}")
 
 
+def defaults(function):
+    """The keyword parameters of a function with their defaults."""
+    return {key: p.default for key, p in inspect.signature(function).parameters.items() if p.default is not p.empty}
+
+
+def choose(name, known, overrides):
+    """The parameters of a model, some of them changed."""
+    for key, value in overrides.items():
+        if key not in known:
+            raise ModelError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
+        check_value(name, key, value, known[key])
+    return {**known, **overrides}
+
+
+def read_settings(name, known, texts):
+    """Parameters from text, as provenance and the command line have them."""
+    unknown = next((key for key in texts if key not in known), None)
+    if unknown is not None:
+        raise ModelError(f"{name} has no parameter {unknown!r}; it has {', '.join(known)}")
+    try:
+        return {key: type(known[key])(text) for key, text in texts.items()}
+    except ValueError as error:
+        raise ModelError(f"{name}: a parameter has a value that is no number: {error}") from None
+
+
 def parameters(name):
     """The parameters of a model with their defaults."""
-    return {
-        key: p.default
-        for key, p in inspect.signature(_module(name).build).parameters.items()
-        if p.default is not inspect.Parameter.empty
-    }
+    return defaults(_module(name).build)
 
 
 def build(name, **overrides):
@@ -70,12 +91,7 @@ def build(name, **overrides):
     from ..layers import LayerScopes
     from ..tf import tf, v1
 
-    known = parameters(name)
-    for key in overrides:
-        if key not in known:
-            raise ModelError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
-        check_value(name, key, overrides[key], known[key])
-    chosen = {**known, **overrides}
+    chosen = choose(name, parameters(name), overrides)
     graph = tf.Graph()
     with graph.as_default():
         v1.set_random_seed(1)

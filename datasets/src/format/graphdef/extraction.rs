@@ -27,7 +27,7 @@ use placebench_base::parse_toml;
 pub(in crate::format) static FORMAT: Format = Format {
     name: "extraction",
     mark: Mark::Folder(GRAPH_FILE),
-    title: "a GraphDef with costs beside it, as the extractor writes it from TensorFlow or JAX",
+    title: "a GraphDef with costs beside it, as the extractor writes it from TensorFlow, JAX or PyTorch",
     lacks: &[],
     options: &[ReadOption::Cycles, ReadOption::NoReferences],
     holds: Holds::Graph { read: Some(read_file), write: None },

@@ -16,19 +16,20 @@ One event `calibration` has
 import os
 import secrets
 import statistics
-import tomllib
-from pathlib import Path
 
 from .calibration import FLOW_BYTES, FLOW_COUNT, SIZES, devices as all_devices, flow_sets, parser
-from .jax_driver import LEAD, Run, gather
+from .clock import now
+from .driver import LEAD, Run, gather
+from .frameworks import framework
+from .model import model, parameters_of
 from .protocol import ExecuteError, event
 
 WARM_UP, STEPS, TRACED = 2, 5, 5
-GRAPHS = ["gpt2", "unet"]
 
 
-def main(arguments):
-    options = _parser().parse_args(arguments)
+def main(name, arguments):
+    module = framework(name)
+    options = _parser(name, module.GRAPHS).parse_args(arguments)
     devices = all_devices(options)
     hosts = options.hosts.split(",") if options.hosts else []
     if hosts and len(hosts) != len(devices):
@@ -38,9 +39,9 @@ def main(arguments):
         raise ExecuteError("problem", "with --hosts, the environment variable PLACEBENCH_TOKEN has the workers' token")
     measured = {"devices": None, "equations": [], "graphs": [], "transfers": [], "flows": []}
     index = {}
-    for number, graph in enumerate(options.graph or GRAPHS):
-        with Run(devices, hosts, token) as run:
-            _graph(run, graph, measured, index)
+    for number, graph in enumerate(options.graph or module.GRAPHS):
+        with Run(name, devices, hosts, token) as run:
+            _graph(run, module, graph, measured, index)
             if number == 0:
                 event("ready", hardware=run.hardware())
                 measured["transfers"] = _transfers(run)
@@ -48,12 +49,10 @@ def main(arguments):
     event("calibration", **measured)
 
 
-def _graph(run, graph, measured, index):
+def _graph(run, module, graph, measured, index):
     """Measures the equations of a graph, and its whole step on each device."""
-    from .jax_worker import model
-
-    parameters = _parameters(graph)
-    program, flat = model(graph, parameters)
+    parameters = parameters_of(module, graph)
+    program, flat = model(module, graph, parameters)
     ops = range(len(flat.ops))
     plans = []
     for device in range(len(run.devices)):
@@ -89,7 +88,7 @@ def _graph(run, graph, measured, index):
             {**device, "memory_bytes": _share(run, device, described["memory"]), "call_seconds": call}
             for device, described, call in zip(run.devices, run.described, calls)
         ]
-    _add_equations(flat, keys, which, alone, within, measured, index)
+    _add_equations(module, flat, keys, which, alone, within, measured, index)
     names = [device["name"] for device in run.devices]
     measured["graphs"].append({
         "graph": graph,
@@ -109,22 +108,21 @@ def _share(run, device, memory):
     return memory // sharing
 
 
-def _add_equations(flat, keys, which, alone, within, measured, index):
-    from ..jaxgraph import costs
-
+def _add_equations(module, flat, keys, which, alone, within, measured, index):
     first = {}
     for op, k in zip(flat.ops, which):
         if k is not None:
-            first.setdefault(k, op.equation)
+            first.setdefault(k, op)
     names = [device["name"] for device in measured["devices"]]
     for k, key in enumerate(keys):
         if key in index:
             continue
         index[key] = len(measured["equations"])
+        operations, moved = module.costs(first[k].equation)
         measured["equations"].append({
-            "type": first[k].primitive.name,
-            "operations": costs.operations(first[k]),
-            "bytes": costs.bytes_moved(first[k]),
+            "type": first[k].type,
+            "operations": operations,
+            "bytes": moved,
             "alone_seconds": {name: times[k] for name, times in zip(names, alone)},
             "step_seconds": {name: times[k] for name, times in zip(names, within)},
         })  # fmt: skip
@@ -166,10 +164,8 @@ def _flows(run):
 
 def _flow(run, pairs, size, count, gap):
     """The answers of the devices, None for those that take no part."""
-    import time
-
     run.number += 1
-    start = time.monotonic_ns() + LEAD + count * gap + 20_000_000  # senders first time their pauses
+    start = now() + LEAD + count * gap + 20_000_000  # senders first time their pauses
     answers = [None] * len(run.devices)
     part = sorted({device for pair in pairs for device in pair})
     for device in part:
@@ -184,24 +180,8 @@ def _flow(run, pairs, size, count, gap):
     return answers
 
 
-def _parameters(graph):
-    """The parameters that a folder of the extractor was made with; those of a model's name are its defaults."""
-    provenance = Path(graph) / "provenance.toml"
-    if not provenance.is_file():
-        from .. import jax_models
-
-        name = jax_models.model_of(Path(graph).name)
-        mode = {"mode": "inference"} if name and name != Path(graph).name else {}
-        return mode
-    try:
-        table = tomllib.loads(provenance.read_text()).get("parameters", {})
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ExecuteError("problem", f"{provenance}: {error}") from None
-    return {key: str(value) for key, value in table.items()}
-
-
-def _parser():
-    options = parser("jax")
+def _parser(name, graphs):
+    options = parser(name)
     options.add_argument("--hosts", default="", metavar="LIST", help="host:port of a worker for each device; none: processes of this host")
-    options.add_argument("--graph", action="append", metavar="GRAPH", help=f"a model or an extracted folder (default: {' '.join(GRAPHS)})")
+    options.add_argument("--graph", action="append", metavar="GRAPH", help=f"a model or an extracted folder (default: {' '.join(graphs)})")
     return options

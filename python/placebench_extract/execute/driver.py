@@ -1,6 +1,6 @@
-"""Runs a placement on processes of JAX: each device is a process with a core, or a GPU, of its own.
+"""Runs a placement on processes of a framework: each device is a process with a core, or a GPU, of its own.
 
-The devices of one JAX process share a pool of threads, so they would not be devices. Processes of this host are
+The devices of one process would share a pool of threads, so they would not be devices. Processes of this host are
 started here and listen on loopback. Those of other hosts (`hosts`) were started there with
 `python -m placebench_extract worker jax --listen HOST:PORT --serve` and the same token in PLACEBENCH_TOKEN.
 """
@@ -12,9 +12,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
+from .clock import boot_id, now
 from .protocol import ExecuteError, OtherLoad, event
 from .wire import Channel, Closed, Refused, dial
 
@@ -23,18 +23,18 @@ LEAD = 3_000_000  # nanoseconds between the command and the start of a step
 TRIES = 5  # steps that a process joined too late are run again
 LARGEST_TENSOR = 1 << 40
 # What a placed step may differ from the unplaced one, relative to the largest entry of a result, or to FLOOR if that is
-# larger. Both run the same primitives, one by one, so cores of one kind agree bit for bit. A GPU, or a device of several
+# larger. Both run the same operations, one by one, so cores of one kind agree bit for bit. A GPU, or a device of several
 # cores, adds up in another order.
 FLOOR = 1e-3
 TOLERANCE = {"cpu": 1e-6, "gpu": 1e-3}
 
 
-def run(problem):
+def run(framework, problem):
     """Runs a problem, and says what happened as events."""
-    run_rounds([problem])
+    run_rounds(framework, [problem])
 
 
-def run_rounds(problems):
+def run_rounds(framework, problems):
     """Runs several placements of one graph on the same devices, step about.
 
     A machine drifts within minutes. Placements that take turns meet the same conditions, so their makespans compare.
@@ -47,7 +47,7 @@ def run_rounds(problems):
         {"placement": problem.placement, "order": problem.order, "transfers": problem.transfers, "mode": problem.mode}
         for problem in problems
     ]
-    with Run(first.devices, first.hosts, first.token) as devices, Reference(first) as reference:
+    with Run(framework, first.devices, first.hosts, first.token) as devices, Reference(framework, first) as reference:
         devices.setup(first.graph, first.graph_ops, first.parameters, plans)
         event("ready", hardware=devices.hardware())
         reference.wait()
@@ -150,14 +150,15 @@ def _array(message, content):
 class Run:
     """The processes of a run. Used with `with`: whatever happens, none is left."""
 
-    def __init__(self, devices, hosts, token):
+    def __init__(self, framework, devices, hosts, token):
         if hosts and len(hosts) != len(devices):
             raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(devices)} devices: name one for each device")
         devices = [{**device, "kind": device["kind"].lower()} for device in devices]
         for device in devices:
             if device["kind"] not in ("cpu", "gpu"):
-                raise ExecuteError("unsupported", f"device {device['name']} is a {device['kind']}: this executor has devices of kind cpu or gpu")
-        self.devices, self.hosts, self.token = devices, hosts, token
+                kind = f"device {device['name']} is a {device['kind']}"
+                raise ExecuteError("unsupported", f"{kind}: this executor has devices of kind cpu or gpu")
+        self.framework, self.devices, self.hosts, self.token = framework, devices, hosts, token
         self.workers, self.number = [], 0
 
     def __enter__(self):
@@ -172,7 +173,7 @@ class Run:
                 if self.hosts:
                     self.workers.append(Worker(device["name"], self.token, address=self.hosts[rank]))
                     continue
-                options = ["--kind", device["kind"], "--cores", ",".join(map(str, cores[rank]))]
+                options = [self.framework, "--kind", device["kind"], "--cores", ",".join(map(str, cores[rank]))]
                 if device["kind"] == "gpu":
                     options += ["--gpu", str(gpus)]
                     gpus += 1
@@ -203,7 +204,7 @@ class Run:
         """Runs a step, each device by its plan. Its makespan runs from the common start to the end of the last device."""
         lead = LEAD
         for _ in range(TRIES):
-            start = time.monotonic_ns() + lead
+            start = now() + lead
             self.number += 1
             for worker, offset, plan in zip(self.workers, self.offsets, plans):
                 worker.tell({"do": "step", "plan": plan, "number": self.number, "traced": traced, "at": start + offset})
@@ -231,6 +232,7 @@ class Worker:
     """A process of the run, and the connection to it. A thread listens, so that a process that dies is noticed."""
 
     def __init__(self, name, token, options=(), address=None):
+        """Starts a process with the arguments `options` of `worker`, or uses the one that listens at `address`."""
         self.name, self.token, self.address = name, token, address
         self.process, self.channel, self.errors = None, None, []
         self.answers = queue.SimpleQueue()
@@ -240,7 +242,7 @@ class Worker:
     def _start(self, options):
         package = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-        command = [sys.executable, "-m", "placebench_extract", "worker", "jax", "--listen", "127.0.0.1:0", *options]
+        command = [sys.executable, "-m", "placebench_extract", "worker", *options, "--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": path, "PLACEBENCH_TOKEN": self.token},
@@ -323,9 +325,9 @@ class Worker:
 class Reference(Worker):
     """The process that computes the unplaced step, beside the others while they compile."""
 
-    def __init__(self, problem):
-        # On one core, as the devices: with more, XLA adds up in another order.
-        super().__init__("reference", problem.token, ["--cores", str(_cores()[-1])])
+    def __init__(self, framework, problem):
+        # On one core, as the devices: with more, sums are added up in another order.
+        super().__init__("reference", problem.token, [framework, "--cores", str(_cores()[-1])])
         self.command = {"do": "reference", "graph": problem.graph, "parameters": problem.parameters}
 
     def __enter__(self):
@@ -360,13 +362,11 @@ def gather(workers):
 
 def _offset(worker):
     """A process's clock less ours, in nanoseconds: 0 on this host, else from the shortest of many round trips."""
-    from .jax_worker import boot_id
-
     best, offset = math.inf, 0
     for _ in range(50):
-        begin = time.monotonic_ns()
+        begin = now()
         answer = worker.ask({"do": "clock"})[0]
-        end = time.monotonic_ns()
+        end = now()
         if answer["boot"] and answer["boot"] == boot_id():
             return 0
         if end - begin < best:

@@ -6,7 +6,7 @@ attr = 5; AttrValue.list = 1, s = 2; ListValue.s = 2.
 
 
 def graph_def(ops):
-    """The bytes of the graph of `flatten.Op`s. The same graph gives the same bytes."""
+    """The bytes of the graph of `flat.Op`s. The same graph gives the same bytes."""
     return b"".join(_field(1, _node(op, ops)) for op in ops)
 
 

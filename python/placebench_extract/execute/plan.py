@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from ..flat import Ref
 from .protocol import ExecuteError
 
 
@@ -12,8 +13,8 @@ class Task:
     op: int
     first: int
     inputs: list
-    waits: list  # slots of inputs that come from other devices
-    sends: list = field(default_factory=list)  # (port, transfer, device)
+    waits: list  # (slot, transfer) of inputs that come from other devices
+    sends: list  # (port, transfer, device), by transfer
     frees: list = field(default_factory=list)  # slots that nothing on this device reads later
 
 
@@ -23,43 +24,39 @@ class Plan:
 
     tasks: list
     arrivals: dict
+    sequence: dict  # device -> the transfers that it sends here, as they follow each other in mode replay
     slots: int
     mode: str
 
 
-def check_names(flat, names):
-    """The graph has to be the one that was placed, op by op."""
+def check_names(flat, names, title):
+    """The graph has to be the one that was placed, op by op. `title` is the framework's."""
+    remedy = f"extract the model again, with this version of {title} and the same parameters"
     for op, (mine, theirs) in enumerate(zip([op.name for op in flat.ops], names)):
         if mine != theirs:
-            raise ExecuteError(
-                "problem",
-                f"op {op} is {theirs!r} in the placed graph and {mine!r} in the model: extract the model again, "
-                "with this version of JAX and the same parameters",
-            )
+            raise ExecuteError("problem", f"op {op} is {theirs!r} in the placed graph and {mine!r} in the model: {remedy}")
     if len(flat.ops) != len(names):
-        raise ExecuteError(
-            "problem",
-            f"the placed graph has {len(names)} ops and the model {len(flat.ops)}: extract the model again, "
-            "with this version of JAX and the same parameters",
-        )
+        raise ExecuteError("problem", f"the placed graph has {len(names)} ops and the model {len(flat.ops)}: {remedy}")
 
 
-def plan(flat, placement, order, transfers, mode, device):
+def make_plan(flat, placement, order, transfers, mode, device):
     """What `device` does."""
     first, slots = [], 0
     for op in flat.ops:
         first.append(slots)
         slots += len(op.outputs)
     slot = lambda ref: first[ref.op] + ref.port  # noqa: E731
-    numbers = check_transfers(flat, placement, transfers)
+    sends, numbers = [[] for _ in flat.ops], check_transfers(flat, placement, transfers)
+    for (op, port, target), number in numbers.items():
+        sends[op].append((port, number, target))
     check_order(flat, placement, order)
 
-    last, kept = {}, {slot(ref) for ref in flat.results if hasattr(ref, "op")}
+    last, kept = {}, {slot(ref) for ref in flat.results if isinstance(ref, Ref)}
     tasks = []
     for op in order[device]:
         refs = flat.ops[op].inputs
-        waits = list(dict.fromkeys(slot(ref) for ref in refs if placement[ref.op] != device))
-        tasks.append(Task(op, first[op], [slot(ref) for ref in refs], waits))
+        waits = list(dict.fromkeys((slot(ref), numbers[ref.op, ref.port, device]) for ref in refs if placement[ref.op] != device))
+        tasks.append(Task(op, first[op], [slot(ref) for ref in refs], waits, sends[op]))
         for port in range(len(flat.ops[op].outputs)):
             last[first[op] + port] = len(tasks) - 1  # freed at once, unless somebody reads it
         for ref in refs:
@@ -67,20 +64,18 @@ def plan(flat, placement, order, transfers, mode, device):
     for position, index in last.items():
         if position not in kept:
             tasks[index].frees.append(position)
-    where = {task.op: task for task in tasks}
-    arrivals = {}
-    for (op, port, target), number in numbers.items():
-        if placement[op] == device:
-            where[op].sends.append((port, number, target))
-        if target == device:
-            arrivals[number] = (first[op] + port, placement[op], flat.ops[op].outputs[port])
-    for task in tasks:
-        task.sends.sort(key=lambda send: send[1])
-    return Plan(tasks, arrivals, slots, mode)
+    arrivals, sequence = {}, {}
+    for peer, ops in enumerate(order):
+        for op in ops:
+            for port, number, target in sends[op]:
+                if target == device:
+                    arrivals[number] = first[op] + port, peer, flat.ops[op].outputs[port]
+                    sequence.setdefault(peer, []).append(number)
+    return Plan(tasks, arrivals, sequence, slots, mode)
 
 
 def check_transfers(flat, placement, transfers):
-    """One transfer for each tensor and device that reads it, no more and no less: (op, port, device) -> transfer."""
+    """One transfer for each tensor and device that reads it, no more and no less: (op, port, device) -> transfer, in their order."""
     needed = {}
     for op, device in zip(flat.ops, placement):
         for ref in op.inputs:

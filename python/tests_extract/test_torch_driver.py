@@ -1,0 +1,151 @@
+import json
+import os
+import random
+import signal
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import torch  # noqa: F401
+except ImportError:
+    raise unittest.SkipTest("needs PyTorch") from None
+
+from step_problem import check_timeline, children, runs, start, stop
+from torch_problem import MLP, flat_graph, problem
+
+LIMIT = 120  # seconds for a run
+SMALL = {
+    "seq2seq": dict(batch=1, source=4, target=5, layers=1, width=8, heads=2, vocabulary=11),
+    "graph_network": dict(nodes=10, edges=30, features=6, layers=1, width=8, heads=2, classes=3),
+    "detector": dict(batch=2, side=64, width=8, pyramid=8, classes=3),
+}
+EQUAL = "results equal the unplaced step's (max abs difference 0)"
+
+
+def at_random(seed, devices=2):
+    return random.Random(seed).choices(range(devices), k=10000).__getitem__
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def files(self, *contents):
+        words = []
+        for number, content in enumerate(contents):
+            file = self.folder / f"problem_{number}.json"
+            file.write_text(json.dumps(content))
+            words += ["--problem", str(file)]
+        return words
+
+    def run_problem(self, *contents):
+        process = start("execute", "torch", *self.files(*contents))
+        try:
+            out, err = process.communicate(timeout=LIMIT)
+        finally:
+            process.kill()
+        return process.returncode, [json.loads(line) for line in out.splitlines()], err
+
+    def test_a_random_placement_gives_the_unplaced_results_in_both_modes(self):
+        for mode in ("replay", "dynamic"):
+            content = problem(MLP, at_random(mode), self.folder, mode=mode)
+            status, events, err = self.run_problem(content)
+            with self.subTest(mode):
+                self.assertEqual(status, 0, [events[-1:], err])
+                kinds = [event.get("kind") for event in events if event["event"] == "step"]
+                self.assertEqual(kinds, ["warm_up", "measured", "measured", "traced"])
+                self.assertEqual(events[-1]["checked"], EQUAL)
+                check_timeline(self, content, flat_graph(MLP)[1], events[-1])
+
+    def test_models_of_the_catalogue_on_three_devices(self):
+        for name, sizes in SMALL.items():
+            content = problem(name, at_random(name, 3), devices=3, repetitions=1, **sizes)
+            status, events, err = self.run_problem(content)
+            with self.subTest(name):
+                self.assertEqual(status, 0, [events[-1:], err])
+                self.assertEqual(events[-1]["checked"], EQUAL)
+
+    def test_placements_of_one_graph_take_turns(self):
+        problems = [problem(MLP, at_random(1), self.folder), problem(MLP, lambda k: 1, self.folder, repetitions=3)]
+        status, events, err = self.run_problem(*problems)
+        self.assertEqual(status, 0, [events[-1:], err])
+        self.assertEqual([event["problem"] for event in events if event.get("kind") == "measured"], [0, 1, 0, 1, 1])
+        for content, result in zip(problems, events[-2:]):
+            self.assertEqual(result["checked"], EQUAL)
+            check_timeline(self, content, flat_graph(MLP)[1], result)
+
+    def test_a_killed_worker_ends_the_run_and_no_process_is_left(self):
+        content = problem(MLP, lambda k: k % 2, self.folder, repetitions=100000)
+        process = start("execute", "torch", *self.files(content))
+        try:
+            lines = iter(process.stdout.readline, "")
+            self.assertTrue(any('"measured"' in line for line in lines), "the run did not get to a step")
+            workers = children(process.pid)
+            os.kill(workers[0], signal.SIGKILL)
+            last = json.loads(list(lines)[-1])
+            self.assertEqual((last["event"], last["kind"]), ("error", "worker_died"), last)
+            self.assertEqual(process.wait(30), 1)
+        finally:
+            stop(process)
+        self.assertFalse(any(map(runs, workers)))
+
+    def test_workers_that_were_started_elsewhere(self):
+        content = problem(MLP, at_random(2), self.folder)
+        token = {"PLACEBENCH_TOKEN": content["token"]}
+        workers = [start("worker", "torch", "--listen", "localhost:0", **token) for _ in range(2)]
+        try:
+            # "localhost" is no address of a run on one host: the processes meet as those of several hosts do.
+            content["hosts"] = [f"localhost:{int(worker.stdout.readline())}" for worker in workers]
+            status, events, err = self.run_problem(content)
+            self.assertEqual(status, 0, [events[-1:], err])
+            self.assertEqual(events[-1]["checked"], EQUAL)
+        finally:
+            for worker in workers:
+                stop(worker)
+
+    def test_another_graph_is_refused(self):
+        content = problem(MLP, lambda k: 0, self.folder, devices=1)
+        renamed = {**content, "graph_ops": ["other", *content["graph_ops"][1:]]}
+        foreign = {**content, "graph": "nmt"}
+        for content, kind, text in (
+            (renamed, "problem", "op 0 is 'other' in the placed graph"),
+            (foreign, "unsupported", "nmt is no graph of a PyTorch model"),
+        ):
+            status, events, _ = self.run_problem(content)
+            self.assertEqual((status, events[-1]["event"], events[-1]["kind"]), (1, "error", kind), events[-1])
+            self.assertIn(text, events[-1]["message"])
+
+    def test_a_gpu_that_is_not_there_is_an_error_that_says_so(self):
+        if Path("/dev/nvidia0").exists():
+            self.skipTest("there is a GPU")
+        content = problem(MLP, lambda k: 0, self.folder, devices=1)
+        content["devices"][0]["kind"] = "gpu"
+        status, events, _ = self.run_problem(content)
+        self.assertEqual((status, events[-1]["kind"]), (1, "unsupported"), events[-1])
+        self.assertIn("finds no GPU here", events[-1]["message"])
+
+    def test_the_calibration_measures_calls_and_connections(self):
+        problem(MLP, lambda k: 0, self.folder)  # for the provenance
+        process = start("calibrate", "torch", "--devices", "2", "--graph", str(self.folder))
+        try:
+            out, err = process.communicate(timeout=LIMIT)
+        finally:
+            process.kill()
+        events = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([event["event"] for event in events], ["ready", "calibration"], err)
+        found = events[-1]
+        graph = found["graphs"][0]
+        self.assertEqual({k for k in graph["ops"] if k is not None}, set(range(len(found["equations"]))))
+        self.assertEqual({(t["from"], t["to"]) for t in found["transfers"]}, {(0, 1), (1, 0)})
+        for equation in found["equations"]:
+            self.assertGreater(equation["step_seconds"]["cpu:0"], 0)
+        for transfer in found["transfers"]:
+            self.assertGreater(transfer["one_way_seconds"][0], 0)
+        self.assertEqual([flow["pairs"] for flow in found["flows"]], [[[0, 1]], [[0, 1], [1, 0]]])
+
+
+if __name__ == "__main__":
+    unittest.main()
