@@ -83,7 +83,17 @@ fn calibrate(folder: &Path) -> std::process::Output {
         .unwrap();
     assert!(Command::new("chmod").arg("+x").arg(folder.join("python")).status().unwrap().success());
     let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
-    command.args(["calibrate", "--devices", "2", "--graph", "llama_inference", "-o", "machine.toml", "--json"]);
+    command.args([
+        "calibrate",
+        "--devices",
+        "2",
+        "--graph",
+        "llama_inference",
+        "--anyway",
+        "-o",
+        "machine.toml",
+        "--json",
+    ]);
     command.env("PLACEBENCH_PYTHON", folder.join("python")).current_dir(folder).output().unwrap()
 }
 

@@ -96,6 +96,14 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Cores of this machine, of which this process may use some; `None` where the system does not say it.
+pub fn machine_cores() -> Option<usize> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let is_core =
+        |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    Some(text.lines().filter(is_core).count()).filter(|&cores| cores > 0)
+}
+
 /// Processor time used so far, in ticks of the system's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadMeter {

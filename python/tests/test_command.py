@@ -84,7 +84,7 @@ class Package(unittest.TestCase):
 
     def test_extras_are_what_the_extractors_tests_install(self):
         extras = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-        for extra, file in (("jax", "requirements-jax.txt"), ("tensorflow", "requirements.txt")):
+        for extra, file in (("jax", "requirements-jax.txt"), ("torch", "requirements-torch.txt"), ("tensorflow", "requirements.txt")):
             lines = (ROOT / "python" / "tests_extract" / file).read_text().splitlines()
             installed = [line for line in lines if line and not line.startswith("#")]
             self.assertEqual([line.split(";")[0] for line in extras[extra]], installed)

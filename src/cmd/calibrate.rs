@@ -8,7 +8,9 @@ use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{DataflowGraph, MemoryRule, is_less};
-use placebench::harness::calibrate::{CalibrateSettings, Calibration, Line, PairFit, measure};
+use placebench::harness::calibrate::{
+    CalibrateSettings, Calibration, Line, PairFit, QuietMeasurement, measure_quietly,
+};
 use placebench::harness::execute::{ExecuteSettings, Transport};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use placebench::harness::suite::{BuiltIn, Suite};
@@ -53,6 +55,11 @@ pub(crate) struct Args {
     /// Replaces existing files.
     #[arg(long, short)]
     force: bool,
+
+    /// Measures once, whatever other processes do. Without it, what was measured while they used more than 5 % of a core is
+    /// measured again, up to three times, and refused above 20 %.
+    #[arg(long)]
+    anyway: bool,
 }
 
 /// Executors whose calibration measures steps of graphs.
@@ -72,6 +79,8 @@ struct Answer<'a> {
     sharing: Vec<SharingAnswer<'a>>,
     /// How far network models are off that, the nearest first.
     networks: Vec<NetworkAnswer<'a>>,
+    /// Cores that other processes used meanwhile.
+    other_load: Option<f64>,
     files: Vec<String>,
 }
 
@@ -112,7 +121,7 @@ struct NetworkAnswer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn new(calibration: &'a Calibration, files: Vec<String>) -> Self {
+    fn new(calibration: &'a Calibration, other_load: Option<f64>, files: Vec<String>) -> Self {
         let cluster = &calibration.cluster;
         let name = |device| cluster.device(device).name.as_str();
         let device = |(device, line): (_, &Line)| DeviceAnswer {
@@ -135,6 +144,7 @@ impl<'a> Answer<'a> {
             transfers: calibration.pairs.iter().map(transfer).collect(),
             sharing: calibration.sharing.iter().map(shared).collect(),
             networks: calibration.networks.iter().map(|&(network, error)| NetworkAnswer { network, error }).collect(),
+            other_load,
             files,
         }
     }
@@ -169,7 +179,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     eprintln!("measuring; this takes a minute or two, and the machine should do nothing else");
     let stop = StopToken::default();
     let heeded = stop_on_ctrl_c(&stop)?;
-    let (measured, value) = measure(&settings, &stop)?;
+    let found = measure_quietly(&settings, args.anyway, &stop, &mut |line| eprintln!("{line}"))?;
+    let QuietMeasurement { measured, mut value, other_load } = found;
+    value["other_load"] = other_load.into();
     drop(heeded);
     let calibration = Calibration::of(&measured)?;
     let mut graphs = Vec::new();
@@ -200,7 +212,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         files.push(shown(&file));
         predicts = format!("how well it predicts: placebench run {}\n", file.display());
     }
-    form.print(&Answer::new(&calibration, files), || report(&calibration, &args.out) + &predicts)?;
+    form.print(&Answer::new(&calibration, other_load, files), || report(&calibration, &args.out) + &predicts)?;
     Ok(Exit::SUCCESS)
 }
 

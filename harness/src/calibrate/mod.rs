@@ -2,6 +2,7 @@
 
 mod fit;
 mod measured;
+mod quiet;
 mod run;
 mod settings;
 mod sharing;
@@ -16,6 +17,7 @@ use placebench_datasets::{
 
 pub use fit::Line;
 pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredTransfer};
+pub use quiet::{LOUD, QuietMeasurement, TOO_LOUD, measure_quietly};
 pub use run::measure;
 pub use settings::CalibrateSettings;
 pub use sharing::network_errors;
@@ -28,6 +30,14 @@ pub enum CalibrationError {
     /// The driver did not answer.
     #[error("{0}")]
     Driver(String),
+    /// Other processes kept the machine busy.
+    #[error("other processes used {:.0} % of a core in the quietest of {tries} measurements: stop them, or use --anyway", cores * 100.0)]
+    Busy {
+        /// Cores that they used.
+        cores: f64,
+        /// How often it was measured.
+        tries: usize,
+    },
     /// The answer contradicts itself.
     #[error("the driver's answer is unusable: {0}")]
     Answer(String),

@@ -6,7 +6,8 @@ One event `calibration` has
 - `equations`: each distinct equation of the graphs: type, operations, bytes, and for each device its seconds, alone
   (least, median) and within a step that runs on this device, while the others run it, too (median);
 - `graphs`: for each graph the equation of each op (null: an argument, which takes no time), the seconds of the whole
-  step on each device, and what the step takes beyond its equations, for each op;
+  step on each device, and what the step takes beyond its equations, for each op. The times of a processor are
+  processor time, so that what others do there does not count;
 - `transfers`: for each ordered pair and size the processor time of a tensor at the sender and at the receiver, and the
   time from the end of the op that made it until an op can read it (least, median);
 - `flows`: several pairs at once, each sending without pause: seconds a tensor. If two take as long as one, they do
@@ -70,18 +71,19 @@ def _graph(run, module, graph, measured, index):
     def step(traced):
         return run.step(range(len(run.devices)), traced)
 
+    is_cpus = [device["kind"] == "cpu" for device in run.devices]
     for _ in range(WARM_UP):
         step(False)
     steps = [[] for _ in run.devices]
     for answer in (step(False) for _ in range(STEPS)):
-        for seconds, clock, device in zip(steps, answer["clocks"], answer["answers"]):
-            seconds.append(clock(device["end"]) / 1e6)
+        for seconds, is_cpu, clock, device in zip(steps, is_cpus, answer["clocks"], answer["answers"]):
+            seconds.append(device["busy"] / 1e9 if is_cpu else clock(device["end"]) / 1e6)
     samples = [[[] for _ in keys] for _ in run.devices]
     for answer in (step(True) for _ in range(TRACED)):
-        for seconds, device in zip(samples, answer["answers"]):
-            for op, begin, end in device["ops"]:
+        for seconds, is_cpu, device in zip(samples, is_cpus, answer["answers"]):
+            for op, begin, end, busy in device["ops"]:
                 if which[op] is not None:
-                    seconds[which[op]].append((end - begin) / 1e9)
+                    seconds[which[op]].append((busy if is_cpu else end - begin) / 1e9)
     within = [[statistics.median(times) for times in seconds] for seconds in samples]
     if measured["devices"] is None:
         measured["devices"] = [

@@ -91,7 +91,7 @@ def timeline(problem, traced):
     ops = [None] * len(problem.graph_ops)
     sends, receives = [None] * len(problem.transfers), [None] * len(problem.transfers)
     for answer, micros in zip(step["answers"], step["clocks"]):
-        for op, begin, end in answer["ops"]:
+        for op, begin, end, _ in answer["ops"]:
             ops[op] = [micros(begin), micros(end)]
         for transfers, times in ((sends, answer["sends"]), (receives, answer["receives"])):
             for transfer, (begin, end) in times:

@@ -210,11 +210,11 @@ class Device:
 
     def _run(self, task, values):
         if self.op_times is not None:
-            begin = now()
+            begin, busy = now(), time.process_time_ns()
         outputs = self.functions[task.op](*[values[slot] for slot in task.inputs])
         if self.op_times is not None:
             self.backend.wait(outputs)
-            self.op_times.append((task.op, begin, now()))
+            self.op_times.append((task.op, begin, now(), time.process_time_ns() - busy))
         first = task.first
         for port, output in enumerate(outputs):
             values[first + port] = output
