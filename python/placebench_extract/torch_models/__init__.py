@@ -8,6 +8,7 @@ A model of one's own needs no place here: its name is `FILE.py`, `FILE.py:functi
 `huggingface:NAME` is a model of the library transformers, from its configuration alone (see `huggingface.py`).
 """
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -56,6 +57,11 @@ class Made:
     step: Step
     arguments: dict  # name -> tensor: params/…, state/…, buffers/… and inputs/…
 
+    def resident(self):
+        """The weights and buffers as they are now: a step may have changed or exchanged some."""
+        found = {f"params/{name}": tensor for name, tensor in self.step.module.named_parameters()}
+        return found | {f"buffers/{name}": tensor for name, tensor in self.step.module.named_buffers()}
+
 
 @dataclass
 class Program:
@@ -97,16 +103,27 @@ class Program:
 
     def step(self, made, after_backward=lambda: None):
         """Runs the step. Returns its results by name; one with the name of an argument replaces it after the step."""
+        with _open_recurrence(made.step.module):
+            return self._step(made, after_backward)
+
+    def _step(self, made, after_backward):
         import torch
 
         if not self.is_training:
             with torch.no_grad():
-                return _named("answer", made.step.answer(made.step.module, made.step.inputs))
+                answer = made.step.answer(made.step.module, made.step.inputs)
+            found = _named("answer", answer)
+            if not found:
+                raise ModelError(f"{self.name} answers {type(answer).__name__}: let it answer tensors, or a list or dict of tensors")
+            return found
         if made.step.loss is None:
             raise ModelError(f"{self.name} has no loss: give its Step one, or set mode=inference")
         params = {name: p for name, p in made.step.module.named_parameters() if p.requires_grad}
         with torch.enable_grad():
             loss = made.step.loss(made.step.module, made.step.inputs)
+            if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
+                what = f"a tensor of shape {list(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
+                raise ModelError(f"{self.name}: the loss is {what}; it has to be one number that follows from the weights")
             gradients = torch.autograd.grad(loss, list(params.values()), allow_unused=True)
         after_backward()
         results = {"loss": loss.detach()}
@@ -136,6 +153,32 @@ class Program:
             state |= {f"mean/{name}": torch.zeros_like(p) for name, p in trained.items()}
             state |= {f"variance/{name}": torch.full_like(p, 1e-4) for name, p in trained.items()}
         return state
+
+
+@contextlib.contextmanager
+def _open_recurrence(module):
+    """Has recurrent layers run as operations of their own. oneDNN's single one hands memory on that only it can read."""
+    import torch
+
+    was = []
+
+    def close(*_):
+        was.append(torch.backends.mkldnn.set_flags(False)[0])
+
+    def reopen(*_):
+        torch.backends.mkldnn.set_flags(was.pop())
+
+    handles = []
+    for part in module.modules():
+        if isinstance(part, torch.nn.RNNBase):
+            handles += [part.register_forward_pre_hook(close), part.register_forward_hook(reopen)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+        if was:
+            torch.backends.mkldnn.set_flags(was[0])
 
 
 def _sgd(params, gradients, state):
@@ -189,6 +232,14 @@ def convert(step, change):
             held.update({name: exchange(tensor) for name, tensor in held.items()})
     named = named_inputs(step)
     step.inputs = {k: exchange(v) for k, v in named} if isinstance(step.inputs, dict) else tuple(exchange(v) for _, v in named)
+
+
+def tensors_of(step):
+    """All tensors of a step's module, and its inputs."""
+    import torch
+
+    held = [*step.module.parameters(), *step.module.buffers()]
+    return held + [value for _, value in named_inputs(step) if isinstance(value, torch.Tensor)]
 
 
 def named_inputs(step):

@@ -6,6 +6,7 @@ The name after `huggingface:` is a type of model (`bert`, `llama`, `t5`, …), w
 the first that it can.
 """
 
+import json
 import os
 import sys
 
@@ -26,15 +27,14 @@ def builder(name):
     config = _config(name)
     numbers = {key: value for key, value in config.to_dict().items() if type(value) in (int, float)}
 
-    def build(batch, length, task, **changed):
+    def build(batch, length, task, **sizes):
         import transformers
 
-        config = _config(name)
-        for key, value in changed.items():
-            if value != numbers[key]:
-                setattr(config, key, value)
+        # Numbers that follow from others are made anew, so only what was changed is said.
+        config = _config(name, {key: value for key, value in sizes.items() if value != numbers[key]})
+        config.use_cache = False
         if config.is_encoder_decoder and getattr(config, "decoder_start_token_id", None) is None:
-            config.decoder_start_token_id = config.pad_token_id or 0
+            config.decoder_start_token_id = getattr(config, "pad_token_id", None) or 0
         chosen = _task(name, config, task)
         module = getattr(transformers, TASKS[chosen]).from_config(config)
         return Step(module, _inputs(chosen, config, batch, length), _loss, _answer)
@@ -48,14 +48,19 @@ def _loss(module, inputs):
 
 
 def _answer(module, inputs):
-    return module(**{name: tensor for name, tensor in inputs.items() if name != "labels"}, use_cache=False).logits
+    given = {name: tensor for name, tensor in inputs.items() if name != "labels"}
+    if module.config.is_encoder_decoder:
+        given["decoder_input_ids"] = inputs["labels"]
+    return module(**given).logits
 
 
 def _inputs(task, config, batch, length):
     import torch
 
     if task == "images":
-        pixels = torch.randn(batch, config.num_channels, config.image_size, config.image_size)
+        side = getattr(config, "image_size", 224)
+        height, width = side if isinstance(side, (list, tuple)) else (side, side)
+        pixels = torch.randn(batch, getattr(config, "num_channels", 3), height, width)
         return {"pixel_values": pixels, "labels": torch.randint(config.num_labels, (batch,))}
     draw = lambda: torch.randint(config.vocab_size, (batch, length))  # noqa: E731
     return {"input_ids": draw(), "labels": draw()}
@@ -80,20 +85,29 @@ def _task(name, config, task):
 def _class_of(config, auto):
     import transformers
 
-    return getattr(transformers, auto)._model_mapping[type(config)].__name__
+    found = getattr(transformers, auto)._model_mapping[type(config)]
+    return (found[0] if isinstance(found, tuple) else found).__name__
 
 
-def _config(name):
+def _config(name, changed=None):
+    """The configuration of a type of model or of a file, with some numbers changed."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         import transformers
     except ImportError as error:
         raise ModelError(f"models of Hugging Face need transformers: pip install transformers ({error}; {sys.executable})") from None
-    if os.path.exists(name):
+    known, kind = {}, name
+    if os.path.exists(name) or name.endswith(".json") or os.sep in name:
+        file = os.path.join(name, "config.json") if os.path.isdir(name) else name
         try:
-            return transformers.AutoConfig.from_pretrained(name)
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelError(f"{name}: {str(error).splitlines()[0]}") from None
-    if name not in transformers.CONFIG_MAPPING:
+            with open(file, encoding="utf-8") as text:
+                known = json.load(text)
+            kind = known.pop("model_type")
+        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+            raise ModelError(f"huggingface:{name} is no configuration: {file}: {type(error).__name__}: {error}") from None
+    if kind not in transformers.CONFIG_MAPPING:
         raise ModelError(f"huggingface:{name} is no file and no type of model that transformers {transformers.__version__} knows")
-    return transformers.CONFIG_MAPPING[name]()
+    try:
+        return transformers.CONFIG_MAPPING[kind](**{**known, **(changed or {})})
+    except Exception as error:  # each type of model has its own checks
+        raise ModelError(f"huggingface:{name} has no such configuration: {str(error).strip().splitlines()[-1]}") from None

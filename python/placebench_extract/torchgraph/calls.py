@@ -111,7 +111,7 @@ class Call:
     def function(self, device=None):
         """The function of the memories of `arrays`. It returns a tuple."""
         args, kwargs = self.template if device is None else on_device(self.template, device)
-        operation, views, picks, writes, seed = self.operation, self.views, self.picks, self.writes, self.seed
+        operation, arrays, views, picks, writes, seed = self.operation, self.arrays, self.views, self.picks, self.writes, self.seed
         viewed = [(k, view) for k, view in enumerate(views) if view is not None]
         fits = _Layout(self.outputs)
 
@@ -119,7 +119,7 @@ class Call:
             given = list(given)
             changed = []
             for k in writes:
-                given[k] = given[k].clone()
+                given[k] = laid(given[k], arrays[k].strides)
                 changed.append(given[k])
             for k, view in viewed:
                 given[k] = view.of(given[k])
@@ -162,15 +162,20 @@ class _Layout:
         self.wanted = [output.strides for output in outputs]
 
     def __call__(self, made):
-        if all(value.stride() == wanted for value, wanted in zip(made, self.wanted)):
+        if all(value is not None and value.stride() == wanted for value, wanted in zip(made, self.wanted)):
             return made
-        return tuple(value if value.stride() == wanted else laid(value, wanted) for value, wanted in zip(made, self.wanted))
+        return tuple(_fitted(value, wanted) for value, wanted in zip(made, self.wanted))
+
+
+def _fitted(value, strides):
+    """An output with the strides that were seen. Some are described and then not made: nobody reads these."""
+    if value is None or value.dim() != len(strides) or value.stride() == strides:
+        return value
+    return laid(value, strides)
 
 
 def laid(value, strides):
-    """A copy of a tensor with other strides."""
-    if value.dim() != len(strides):
-        return value  # PyTorch 1.13 describes outputs that a norm leaves empty in inference, which nobody reads
+    """A copy of a tensor with these strides."""
     copy = torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device)
     copy.copy_(value)
     return copy

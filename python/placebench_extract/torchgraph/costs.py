@@ -6,6 +6,7 @@
 | `convolution` and its backward | 2 · outputs · kernel elements that an output reads: exact but for the padded edge, which counts |
 | attention in one operation | its two products, backward five, and its softmax |
 | softmax, norms, `gelu`, `silu` and others that are many in one | as many for each element as `STEPS` says |
+| Fourier transforms, factorisations and inverses | the leading term of the usual algorithm |
 | pooling | one for each element that an output reads |
 | reductions, `cumsum`, `sort`, `scatter_add`, … | one for each input element |
 | what only moves or makes data | 0 |
@@ -15,13 +16,15 @@ A multiplication and an addition are two operations. A power, an exponential or 
 takes longer. The same numbers follow for JAX, where these are operations of their own.
 """
 
+import math
+
 from .calls import SliceCall, product
 
-MATRICES = {"mm": (0, 1), "bmm": (0, 1), "dot": (0, 1), "mv": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2), "addmv": (1, 2)}
+MATRICES = {"mm": 0, "bmm": 0, "dot": 0, "vdot": 0, "mv": 0, "addmm": 1, "baddbmm": 1, "addbmm": 1, "addmv": 1}  # the left operand
 CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable", "mkldnn_convolution"}
 MOVES = {
     "alias", "arange", "argwhere", "as_strided_copy", "as_strided_scatter", "cat", "clone", "constant_pad_nd", "copy", "copy_", "diag_embed",
-    "embedding", "empty", "empty_like", "empty_strided", "eye", "fill", "fill_", "flip", "full", "full_like", "gather", "index",
+    "embedding", "empty", "empty_like", "empty_strided", "eye", "fill", "fill_", "flip", "full", "full_like", "gather", "im2col", "index",
     "index_select", "lift_fresh", "lift_fresh_copy", "linspace", "masked_fill", "masked_select", "new_empty", "new_empty_strided", "new_full",
     "new_ones", "new_zeros", "ones", "ones_like", "reflection_pad1d", "reflection_pad2d", "repeat", "repeat_interleave", "replication_pad2d",
     "roll", "scalar_tensor", "scatter", "select_backward", "select_scatter", "slice_backward", "slice_scatter", "stack", "_to_copy",
@@ -29,12 +32,13 @@ MOVES = {
     "zeros", "zeros_like",
 }  # fmt: skip
 NO_BYTES = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
-PICKS = {"embedding", "gather", "index", "index_select"}  # they read what they return, and their indices
+PICKS = {"embedding", "_embedding_bag", "_embedding_bag_forward_only", "gather", "index", "index_select"}  # they read what they return, and their indices
 FOLDS = {
     "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "col2im", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
-    "embedding_dense_backward", "index_add", "index_put", "kthvalue", "linalg_vector_norm", "max", "mean", "median", "min", "mode", "norm",
-    "_adaptive_avg_pool2d", "_embedding_bag", "prod", "scatter_add", "scatter_reduce", "sort", "std", "sum", "topk", "unique", "var",
+    "embedding_dense_backward", "kthvalue", "linalg_vector_norm", "max", "mean", "median", "min", "mode", "norm",
+    "_adaptive_avg_pool2d", "prod", "sort", "std", "sum", "topk", "unique", "var",
 }  # fmt: skip
+ROWS = {"index_add", "index_put", "scatter_add", "scatter_reduce"}  # they add to some rows: one for each element that is added
 # Operations that are many in one: how many for each element of the largest array.
 STEPS = {
     "_softmax": 5, "_log_softmax": 5, "_softmax_backward_data": 4, "_log_softmax_backward_data": 4, "logsumexp": 4,
@@ -45,7 +49,7 @@ STEPS = {
     "sigmoid_backward": 3, "tanh_backward": 3, "threshold_backward": 1, "elu": 3, "elu_backward": 3, "leaky_relu": 2, "leaky_relu_backward": 2,
     "addcmul": 3, "addcdiv": 3, "lerp": 3, "native_dropout": 2, "native_dropout_backward": 2, "var_mean": 4, "std_mean": 4,
     "upsample_bilinear2d": 7, "upsample_bilinear2d_backward": 7, "_fused_adam": 14, "_fused_adam_": 14, "binary_cross_entropy_with_logits": 7,
-    "smooth_l1_loss": 4, "huber_loss": 4, "mse_loss": 3,
+    "upsample_bicubic2d": 30, "upsample_bicubic2d_backward": 30, "smooth_l1_loss": 4, "huber_loss": 4, "mse_loss": 3,
 }  # fmt: skip
 POOLS = {"max_pool2d_with_indices": 1, "avg_pool2d": 1, "max_pool3d_with_indices": 1, "avg_pool3d": 1}  # the argument with the kernel's sides
 
@@ -58,9 +62,11 @@ def operations(call):
     made = sum(output.elements for output in call.outputs)
     shapes = [_shape(call, k) for k in range(len(call.arrays))]
     if name in MATRICES:
-        left, _ = MATRICES[name]
-        products = 2 * product(call.outputs[0].shape) * shapes[left][-1]
-        return products + (product(call.outputs[0].shape) if name.startswith(("add", "badd")) else 0)
+        left = shapes[MATRICES[name]]
+        added = product(call.outputs[0].shape) if name.startswith(("add", "badd")) else 0
+        batch = left[0] if name == "addbmm" else 1
+        # A complex product is four products and two sums of numbers.
+        return (4 if call.outputs[0].dtype.is_complex else 1) * 2 * batch * product(call.outputs[0].shape) * left[-1] + added
     if name == "_grouped_mm":  # each row meets the matrix of its group
         return 2 * product(call.outputs[0].shape) * shapes[0][-1] // (product(shapes[1][:-2]) if len(call.outputs[0].shape) > 2 else 1)
     if name in CONVOLUTIONS:
@@ -69,6 +75,8 @@ def operations(call):
         return _convolution_backward(call, shapes)
     if "scaled_dot_product" in name or name == "_flash_attention_forward":
         return _attention(shapes, "backward" in name)
+    if name in SPECIAL:
+        return SPECIAL[name](call, shapes)
     if name in POOLS:
         return call.outputs[0].elements * product(_sides(args[POOLS[name]], int(name[name.index("pool") + 4])))
     bare = name.rstrip("_")
@@ -77,8 +85,10 @@ def operations(call):
     largest = max([made, *map(product, shapes)])
     if bare in STEPS:
         return STEPS[bare] * largest
+    if bare in ROWS:
+        return product(shapes[-1])
     if bare in FOLDS:
-        return sum(product(shape) for shape in shapes) if bare in ("index_add", "index_put", "scatter_add") else product(shapes[0])
+        return product(shapes[0])
     return made
 
 
@@ -128,6 +138,49 @@ def _attention(shapes, is_backward):
     products = 2 * scores * (query[-1] + value[-1])
     # Backward makes the scores again, then the gradients of values, weights, queries and keys.
     return (2 * scores * (3 * query[-1] + 2 * value[-1]) + 9 * scores) if is_backward else products + 5 * scores
+
+
+def _encoder_layer(call, shapes):
+    """Attention of (batch, length, width) to itself with its four projections; of a whole layer, the two dense layers, too."""
+    batch, length, width = shapes[0]
+    dense = sum(product(shape) for shape in shapes[1:] if len(shape) == 2)
+    return 2 * batch * length * dense + batch * length * length * (4 * width)
+
+
+def _bag(call, shapes):
+    """The rows that are looked up, added."""
+    return product(shapes[1]) * shapes[0][-1]
+
+
+def _fourier(call, shapes):
+    """5 n log2 n for complex numbers (Cooley & Tukey), half of it where one side is real."""
+    elements = max(product(shapes[0]), product(call.outputs[0].shape))
+    real = call.type != "_fft_c2c"
+    dims = call.template[0][1]
+    sizes = max(product(shapes[0][d] for d in dims), product(call.outputs[0].shape[d] for d in dims))
+    return round((2.5 if real else 5) * elements * math.log2(max(2, sizes)))
+
+
+def _cube(factor):
+    """Of square matrices, batched: a factor times the cube of the side."""
+    return lambda call, shapes: round(factor * product(shapes[0]) * shapes[0][-1])
+
+
+def _distances(call, shapes):
+    """A difference, a square and a sum for each coordinate of each pair."""
+    return 3 * product(call.outputs[0].shape) * shapes[0][-1]
+
+
+SPECIAL = {
+    "_native_multi_head_attention": _encoder_layer, "_transformer_encoder_layer_fwd": _encoder_layer,
+    "_embedding_bag": _bag, "_embedding_bag_forward_only": _bag,
+    "_embedding_bag_dense_backward": lambda call, shapes: product(shapes[0]),
+    "native_batch_norm": lambda call, shapes: (7 if call.template[0][5] else 4) * product(shapes[0]),
+    "_fft_r2c": _fourier, "_fft_c2r": _fourier, "_fft_c2c": _fourier,
+    "_cdist_forward": _distances, "_euclidean_dist": _distances,
+    "linalg_inv_ex": _cube(2), "linalg_cholesky_ex": _cube(1 / 3), "linalg_lu_factor_ex": _cube(2 / 3), "_linalg_solve_ex": _cube(2 / 3),
+    "linalg_qr": _cube(4 / 3), "_linalg_eigh": _cube(9), "_linalg_svd": _cube(20), "_linalg_det": _cube(2 / 3), "_linalg_slogdet": _cube(2 / 3),
+}  # fmt: skip
 
 
 def _sides(sides, dims):

@@ -1,16 +1,24 @@
 """A step in PyTorch becomes a flat list of operations: one for each argument, each constant and each ATen call."""
 
+import copy
+import logging
+import warnings
 from dataclasses import dataclass
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from ..flat import Flat, Literal, Op, Ref, TraceError, finish
-from ..torch_models import convert
-from .calls import Geometry
+from ..models import ModelError
+from ..torch_models import convert, tensors_of
+from .calls import Geometry, extent, itemsize
 from .modules import Modules
 from .recorder import Recorder, storage_of
+from .seeds import Draws
 
+
+# What goes wrong with fake tensors is said once, by an error.
+logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 
 KINDS = {"params": "parameter", "state": "state", "buffers": "state", "inputs": "input"}
 
@@ -24,44 +32,84 @@ class Seen(Ref):
 
 def flatten(program):
     """The graph of a step. A step that cannot become one is a `TraceError`."""
-    mode = FakeTensorMode()
+    mode = _Mode()
     step = _begin(program, mode)
-    with mode:
+    with mode, Draws() as draws:
         made = program.make(step)
         modules = Modules(step.module)
-        recorder = Recorder(modules.layer)
+        recorder = Recorder(modules.layer, draws)
         sources = {}
         for name, tensor in made.arguments.items():
             if storage_of(tensor) in recorder.versions:
-                continue  # a view of another argument, which stands for both
+                _check_covered(recorder, name, tensor)  # it stands for both
+                continue
             kind = KINDS[name.split("/")[0]]
             sources[name] = recorder.add_argument(Op(kind, [], [], argument=len(sources), name=name), tensor, kind != "input")
-        with modules, recorder:
-            found = program.step(made, modules.forget)
+        try:
+            with modules, recorder:
+                found = program.step(made, modules.forget)
+        except (TraceError, ModelError, MemoryError):
+            raise
+        except Exception as error:  # whatever the user's code raises
+            layer = modules.layer()
+            raise TraceError(f"the step{f' (in {layer})' if layer else ''} of {program.name} fails: {_first_line(error)}") from error
         results = {name: _result(recorder, value) for name, value in found.items()}
-        for name, source in sources.items():
-            now = recorder.versions[storage_of(made.arguments[name])]
-            if name.startswith("buffers/") and now.op != source:  # changed in place: running means of a batch norm
-                results[name] = now
+        for name, tensor in made.resident().items():
+            if name in sources and name not in results:
+                now = _result(recorder, tensor)
+                if now != Ref(sources[name], 0):  # the step has changed it: running means of a batch norm
+                    results[name] = now
     if not any(op.equation for op in recorder.ops):
         raise TraceError(f"{program.name} computes nothing")
     flat = Flat(recorder.ops, list(results.values()), list(results), list(sources))
     return finish(flat, list(sources.values()), ("params", "state", "buffers"))
 
 
+class _Mode(FakeTensorMode):
+    """Fake tensors whose deep copies are of the same mode."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
 def _begin(program, mode):
     """The model with fake tensors, whose sizes need no memory; one that looks at values is made for real first."""
     try:
-        with mode:
+        with mode, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Accessing the data pointer of FakeTensor")  # deep copies do
             step = program.begin()
-    except (NotImplementedError, RuntimeError, AssertionError) as error:
+        # PyTorch 1.13 copies fake tensors into what is none.
+        is_whole = all(tensor.device.type != "meta" or isinstance(tensor, FakeTensor) for tensor in tensors_of(step))
+    except (ModelError, TraceError):
+        raise
+    except Exception:  # values that a fake tensor does not have; what else it is, the second try says
+        is_whole = False
+    if not is_whole:
         try:
             step = program.begin()
-        except MemoryError:
-            raise TraceError(f"{program.name} cannot be made without values, and does not fit in memory: {str(error).splitlines()[0]}") from error
-    # What was made before build() ran is real, too.
+        except (ModelError, TraceError):
+            raise
+        except Exception as error:
+            raise TraceError(f"build() of {program.name} fails: {_first_line(error)}") from error
+    # What was made before build() ran is real, too, and stays so.
+    if not all(isinstance(tensor, FakeTensor) for tensor in step.module.state_dict(keep_vars=True).values()):
+        step.module = copy.deepcopy(step.module)
     convert(step, lambda tensor: tensor if isinstance(tensor, FakeTensor) else mode.from_tensor(tensor))
     return step
+
+
+def _check_covered(recorder, name, tensor):
+    """A view of another argument has to lie within what that one shows."""
+    ref = recorder.versions[storage_of(tensor)]
+    known = recorder.ops[ref.op]
+    array = known.outputs[0]
+    end = (tensor.storage_offset() + extent(tensor.shape, tensor.stride())) * itemsize(tensor.dtype)
+    if end > extent(array.shape, array.strides) * itemsize(array.dtype):
+        raise TraceError(f"{name} and {known.name} are parts of one memory: give one of them a copy")
+
+
+def _first_line(error):
+    return f"{type(error).__name__}: {(str(error).strip() or '(no message)').splitlines()[0]}"
 
 
 def _result(recorder, value):

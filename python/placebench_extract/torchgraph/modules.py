@@ -15,7 +15,7 @@ class Modules:
         for path, module in self.model.named_modules():
             if path:
                 self.handles.append(module.register_forward_pre_hook(self._enter(layer_of(path))))
-                self.handles.append(module.register_forward_hook(self._leave(layer_of(path))))
+                self.handles.append(_after(module, self._leave(layer_of(path))))
         return self
 
     def __exit__(self, *_):
@@ -46,6 +46,14 @@ class Modules:
                     tensor.register_hook(gradient)
 
         return leave
+
+
+def _after(module, hook):
+    """Runs a hook after a module, also if it is left by an exception, as a checkpoint that has computed enough is."""
+    try:
+        return module.register_forward_hook(hook, always_call=True)
+    except TypeError:  # before PyTorch 2.0
+        return module.register_forward_hook(hook)
 
 
 def layer_of(path):

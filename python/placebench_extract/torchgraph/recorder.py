@@ -22,21 +22,22 @@ from .seeds import is_random
 VIEWS_IN_PLACE = {"squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "as_strided_", "detach_"}
 # Operations that write without saying so in their signature: positions of what they write.
 SILENT_WRITES = {"native_batch_norm": (3, 4)}
+# Operations that answer with a number or a truth of Python.
+ASKS = {"_local_scalar_dense", "equal", "is_nonzero", "allclose", "item"}
 NO_DATA = ("DataDependentOutputException", "DynamicOutputShapeException")
 
 
 class Recorder(TorchDispatchMode):
     """The mode that records. `layer` answers the layer of what runs now."""
 
-    def __init__(self, layer):
+    def __init__(self, layer, draws):
         super().__init__()
-        self.layer = layer
+        self.layer, self.draws = layer, draws
         self.ops = []
         self.versions = {}  # storage -> its Ref now
         self.views = {}  # (storage, geometry) -> the name of the view that made it
         self.slices = {}
         self.kept = []  # tensors: a storage's address must not be used again
-        self.random = 0
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -48,17 +49,21 @@ class Recorder(TorchDispatchMode):
             return function(*args, **kwargs)
         if name in ("resize_", "set_"):
             raise TraceError(f"{self._where()} gives a tensor another memory ({name}), which a graph cannot hold: make a new tensor")
+        if name.startswith("quantize"):
+            raise TraceError(f"{self._where()} quantizes a tensor ({name}), which a trace cannot hold")
+        if any(isinstance(leaf, torch.Generator) for leaf in (*args, *kwargs.values())):
+            raise TraceError(f"{self._where()} draws from a generator of its own ({name}): draw from the default one")
         reads = _Reads(self)
         template = reads.template((list(args), kwargs))
         try:
-            if name == "_local_scalar_dense" and getattr(args[0], "constant", None) is None:
+            if name in ASKS and getattr(args[0], "constant", None) is None:
                 self._refuse_values(name)  # PyTorch 1.13 would make one up
             made = function(*args, **kwargs)
         except Exception as error:
             if type(error).__name__ in NO_DATA:
                 self._refuse_values(name)
             raise
-        self._record(function, name, reads, template, writes, made)
+        self._record(function, name, reads, template, writes, made, args, kwargs)
         return made
 
     def _refuse_values(self, name):
@@ -97,12 +102,16 @@ class Recorder(TorchDispatchMode):
 
     def _slice(self, ref, array, geometry, storage):
         """The operation that is the part of a memory which a view shows, and how the view sees this part."""
+        if not geometry.elements:
+            geometry = Geometry(geometry.shape, geometry.strides, 0, geometry.dtype)
         dims = sorted((stride, size) for stride, size in zip(geometry.strides, geometry.shape) if stride and size > 1)
         reach = 1
         for stride, size in dims:
             if stride < reach:
                 return ref, geometry  # parts of the view overlap
             reach = 1 + (size - 1) * stride + (reach - 1)
+        if not geometry.elements:
+            dims = [(1, 0)]
         part = Geometry(tuple(size for _, size in reversed(dims)), tuple(stride for stride, _ in reversed(dims)), geometry.offset, geometry.dtype)
         key = ref, part
         if key not in self.slices:
@@ -113,7 +122,7 @@ class Recorder(TorchDispatchMode):
         same = (seen.shape, seen.strides) == (part.shape, part.strides)
         return Ref(self.slices[key], 0), None if same else seen
 
-    def _record(self, function, name, reads, template, writes, made):
+    def _record(self, function, name, reads, template, writes, made, args, kwargs):
         leaves = flat_leaves(made)
         written = [storage_of(tensor) for tensor in writes]
         known = {storage_of(tensor) for tensor in reads.tensors}
@@ -133,12 +142,12 @@ class Recorder(TorchDispatchMode):
             return
         seed = None
         if is_random(function):
-            seed, self.random = self.random, self.random + 1
+            seed = self.draws.next()
         if name == "lift_fresh":  # hands a constant on
             self.versions[fresh[0][2]] = self.read(reads.tensors[0])[0]
             return
         reads.resolve(written)
-        functional = self._functional(function, writes, leaves, reads) if seed is None and not fresh else None
+        functional = self._functional(function, args, kwargs, writes, leaves, reads) if seed is None and not fresh else None
         if functional is not None:
             outputs = [self._output_of(written[0])]
             call = Call(functional, template, reads.arrays, reads.views, None, (), outputs)
@@ -165,7 +174,7 @@ class Recorder(TorchDispatchMode):
             name = self.views.get((storage, before), name)
         self.views[storage, _geometry(view)] = name
 
-    def _functional(self, function, writes, leaves, reads):
+    def _functional(self, function, args, kwargs, writes, leaves, reads):
         """The operation that makes what this one writes, if it writes all of one memory, as it lies."""
         if len(writes) != 1 or len(leaves) != 1 or reads.views[reads.position(writes[0])] is not None:
             return None
@@ -176,12 +185,9 @@ class Recorder(TorchDispatchMode):
         found = getattr(packet, function._overloadname, None) if packet is not None else None
         if found is None or len(found._schema.arguments) != len(function._schema.arguments):
             return None
-        target = writes[0]
-        others = [tensor for tensor in reads.tensors if tensor is not target]
-        # Without the underscore, the result has the type that the operands give together.
-        if any(torch.result_type(target, other) != target.dtype for other in others):
-            return None
-        return found
+        # Without the underscore the result may have another type: that of a comparison, or that which the operands have together.
+        made = found(*args, **kwargs)
+        return found if isinstance(made, torch.Tensor) and (made.shape, made.dtype) == (writes[0].shape, writes[0].dtype) else None
 
     def _output_of(self, storage):
         ref = self.versions[storage]
