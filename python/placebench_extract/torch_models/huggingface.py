@@ -33,6 +33,7 @@ def builder(name):
         # Numbers that follow from others are made anew, so only what was changed is said.
         config = _config(name, {key: value for key, value in sizes.items() if value != numbers[key]})
         config.use_cache = False
+        config.architectures = config.architectures or []
         if config.is_encoder_decoder and getattr(config, "decoder_start_token_id", None) is None:
             config.decoder_start_token_id = getattr(config, "pad_token_id", None) or 0
         chosen = _task(name, config, task)
@@ -96,6 +97,8 @@ def _config(name, changed=None):
         import transformers
     except ImportError as error:
         raise ModelError(f"models of Hugging Face need transformers: pip install transformers ({error}; {sys.executable})") from None
+    if not name:
+        raise ModelError("huggingface: names no model: add a type, as in huggingface:bert, or the path of a config.json")
     known, kind = {}, name
     if os.path.exists(name) or name.endswith(".json") or os.sep in name:
         file = os.path.join(name, "config.json") if os.path.isdir(name) else name
