@@ -41,6 +41,9 @@ class Net(nn.Module):
         return self.function(self, *inputs)
 
 
+OUTSIDE = torch.ones(6)
+
+
 def rows():
     return torch.randn(4, 6)
 
@@ -149,7 +152,8 @@ class Cases(unittest.TestCase):
         for function, fault, message in (
             (lambda m, x: m.l(x) if torch.equal(x, x + 1) else x, TraceError, r"asks for the values of a tensor \(equal\)"),
             (lambda m, x: m.l(x) + torch.randn(6, generator=torch.Generator()), TraceError, "draws from a generator of its own"),
-            (lambda m, x: m.l(x) @ x, TraceError, "fails: RuntimeError"),
+            (lambda m, x: m.l(x) @ x, TraceError, r"fails: RuntimeError: .* \(test_torch_cases.py, line \d+\)"),
+            (lambda m, x: m.l(x) + OUTSIDE, TraceError, "reads a tensor that was made outside of it"),
             (lambda m, x: Answer(m.l(x)), ModelError, "answers Answer: let it answer tensors"),
         ):
             with self.assertRaisesRegex(fault, message):

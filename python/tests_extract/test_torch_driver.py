@@ -118,6 +118,39 @@ class Runs(unittest.TestCase):
             self.assertEqual((status, events[-1]["event"], events[-1]["kind"]), (1, "error", kind), events[-1])
             self.assertIn(text, events[-1]["message"])
 
+    def test_a_graph_that_a_calibration_wrote_says_its_model_in_another_file(self):
+        content = problem(MLP, at_random(3), self.folder, repetitions=1)
+        model = (self.folder / "provenance.toml").read_text()
+        (self.folder / "provenance.toml").unlink()
+        (self.folder / "graph.toml").write_text(f"version = 1\n\n[provenance]\n{model}")
+        status, events, err = self.run_problem(content)
+        self.assertEqual(status, 0, [events[-1:], err])
+
+    def test_hosts_that_cannot_be(self):
+        content = problem(MLP, lambda k: k % 2, self.folder)
+        for hosts, message in (
+            (["127.0.0.1:7301", "127.0.0.1:7301"], "host 127.0.0.1:7301 is named twice"),
+            (["127.0.0.1:7301", "localhost"], "host 'localhost' has no port: write ADDRESS:PORT"),
+        ):
+            status, events, _ = self.run_problem({**content, "hosts": hosts})
+            self.assertEqual((status, events[-1]["kind"]), (1, "problem"), events[-1])
+            self.assertIn(message, events[-1]["message"])
+
+    def test_nothing_is_left_of_a_run_that_is_stopped(self):
+        def left():
+            return set(Path(tempfile.gettempdir()).glob("placebench-*"))
+
+        before = left()
+        process = start("execute", "torch", *self.files(problem(MLP, lambda k: k % 2, self.folder, repetitions=100000)))
+        try:
+            self.assertTrue(any('"ready"' in line for line in iter(process.stdout.readline, "")))
+            self.assertTrue(left() - before)
+            process.terminate()
+            process.wait(30)
+        finally:
+            stop(process)
+        self.assertEqual(left() - before, set())
+
     def test_a_gpu_that_is_not_there_is_an_error_that_says_so(self):
         if Path("/dev/nvidia0").exists():
             self.skipTest("there is a GPU")

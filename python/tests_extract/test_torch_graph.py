@@ -345,12 +345,17 @@ class Files(unittest.TestCase):
         self.assertEqual((provenance["model"], provenance["parameters"]["width"]), (MLP, 64))
 
     def test_mistakes_give_one_clear_line(self):
-        lacking = str(self.out / "lacking.py")
+        lacking, other = str(self.out / "lacking.py"), str(self.out / "mlp.py")
+        (self.out / "mlp.py").write_text(Path(MLP).read_text())
+        self.assertEqual(self.command(MLP, "--analytic")[0], 0)
         broken, empty = self.out / "broken.py", self.out / "empty.py"
         broken.write_text("import nothing_of_that_name\n")
         empty.write_text("x = 1\n")
         for arguments, message in (
             ([lacking], f"error: there is no file {lacking}"),
+            ([":build"], "error: unknown model ':build'; known: "),
+            ([MLP, "--set", "batch=1.5"], f"error: {MLP}: batch is a whole number, not 1.5"),
+            ([other], f"error: {self.out / 'mlp'} has the graph of {MLP}: choose another --out for {other}"),
             ([str(broken)], f"error: {broken} cannot be loaded: ModuleNotFoundError: No module named 'nothing_of_that_name'"),
             ([str(empty)], f"error: {empty} has no function build()"),
             ([f"{empty}:x"], f"error: {empty} has no function x()"),

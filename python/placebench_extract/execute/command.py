@@ -53,6 +53,9 @@ def calibrate(arguments):
 
 def worker(arguments):
     """Serves a worker until it is stopped."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(f"usage: placebench_extract worker NAME …\n\nServe one device of a run. NAME is one of: {', '.join(WORKERS)}. Add --help to it.")
+        return 0
     if not arguments or arguments[0] not in WORKERS:
         print(f"error: which worker? One of: {', '.join(WORKERS)}", file=sys.stderr)
         return 2

@@ -8,9 +8,11 @@ started here and listen on loopback. Those of other hosts (`hosts`) were started
 import math
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -153,6 +155,7 @@ class Run:
     def __init__(self, framework, devices, hosts, token):
         if hosts and len(hosts) != len(devices):
             raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(devices)} devices: name one for each device")
+        _check_hosts(hosts)
         devices = [{**device, "kind": device["kind"].lower()} for device in devices]
         for device in devices:
             if device["kind"] not in ("cpu", "gpu"):
@@ -165,6 +168,8 @@ class Run:
         for number in (signal.SIGTERM, signal.SIGHUP):
             if threading.current_thread() is threading.main_thread():
                 signal.signal(number, _stop)
+        # Where processes of this host may meet. Whatever ends them, it is ours to remove.
+        self.folder = None if self.hosts else tempfile.mkdtemp(prefix="placebench-")
         try:
             cores = _shares(self.devices)
             self.cores_shared = not self.hosts and sum(d["kind"] == "cpu" for d in self.devices) > len(_cores())
@@ -188,6 +193,8 @@ class Run:
     def __exit__(self, *_):
         for worker in self.workers:
             worker.close()
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def setup(self, graph, graph_ops, parameters, plans):
         """Hands every device its part of the plans, and waits until all have compiled it."""
@@ -195,7 +202,7 @@ class Run:
         for rank, worker in enumerate(self.workers):
             worker.tell({
                 "do": "setup", "rank": rank, "graph": graph, "graph_ops": graph_ops, "parameters": parameters,
-                "plans": plans, "addresses": addresses,
+                "plans": plans, "addresses": addresses, "folder": self.folder,
             })  # fmt: skip
         self.described = gather(self.workers)
         self.offsets = [_offset(worker) for worker in self.workers]
@@ -220,7 +227,9 @@ class Run:
     def hardware(self):
         first = self.described[0]
         gpus = [described["gpu"] for described in self.described if described["gpu"]]
-        cores = sum(len(described["cores"] or [0]) for described in self.described if not described["gpu"])
+        lists = [described["cores"] or [0] for described in self.described if not described["gpu"]]
+        # Of several hosts each has its own; devices of one may share some.
+        cores = sum(map(len, lists)) if self.hosts else len({core for cores in lists for core in cores})
         hardware = {"model": first["model"], "cores": cores, "gpus": gpus, "software": first["software"]}
         return {**hardware, "cores_shared": True} if self.cores_shared else hardware
 
@@ -344,6 +353,14 @@ class Reference(Worker):
 
     def wait(self):
         self.answer()
+
+
+def _check_hosts(hosts):
+    for host in hosts:
+        if not host.rpartition(":")[2].isdigit() or ":" not in host:
+            raise ExecuteError("problem", f"host {host!r} has no port: write ADDRESS:PORT")
+        if hosts.count(host) > 1:
+            raise ExecuteError("problem", f"host {host} is named twice: a worker serves one device")
 
 
 def gather(workers):

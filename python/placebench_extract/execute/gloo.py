@@ -6,23 +6,20 @@ loopback; those of several meet at the first one, and drop packets of strangers.
 
 import os
 import queue
-import shutil
-import tempfile
 from datetime import timedelta
 
 from . import network
 from .wire import Channel, Closed, dial
 
 CONNECT_SECONDS = 60
-LOCAL = "127.0.0.1"
 FOREVER = timedelta(days=365)  # a device may wait as long as another computes; one that ends breaks its connections
 
 
 class Gloo:
     """The connections of one device, as an `Exchange` uses them, and `Direct`, which begins to send and to receive."""
 
-    def __init__(self, rank, addresses, door, token):
-        """Connects the device `rank` with all others."""
+    def __init__(self, rank, addresses, door, token, folder):
+        """Connects the device `rank` with all others. A `folder` is where those of one host meet."""
         self.peers = [peer for peer in range(len(addresses)) if peer != rank]
         self.steps = {peer: queue.SimpleQueue() for peer in self.peers}  # what `expect` says
         self.coming = {peer: iter(()) for peer in self.peers}
@@ -33,40 +30,26 @@ class Gloo:
         import torch.distributed as distributed
 
         self.distributed = distributed
-        store, folder = self._meet(rank, addresses, door, token)
+        store = self._meet(rank, addresses, door, token, folder)
         distributed.init_process_group("gloo", store=store, rank=rank, world_size=len(addresses), timeout=FOREVER)
         distributed.barrier()
-        if folder and rank == 0:
-            shutil.rmtree(folder, ignore_errors=True)
 
-    def _meet(self, rank, addresses, door, token):
-        """Where the processes find each other: a store, and its folder where they share a host."""
-        hosts = [address.rpartition(":")[0].strip("[]") for address in addresses]
-        if all(host == LOCAL for host in hosts):
+    def _meet(self, rank, addresses, door, token, folder):
+        """Where the processes find each other."""
+        if folder:
             os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-            if rank == 0:
-                folder = tempfile.mkdtemp(prefix="placebench-")
-                where = self._tell(door, {"folder": folder})
-            else:
-                where = self._hear(rank, addresses, token)
-            store = self.distributed.FileStore(os.path.join(where["folder"], "store"), len(addresses))
-            return store, where["folder"]
-        if rank == 0:
-            store = self.distributed.TCPStore(hosts[0], 0, len(addresses), True, FOREVER, wait_for_workers=False)
-            network.accept_only(network.addresses(hosts))
-            self._tell(door, {"port": store.port})
-        else:
+            return self.distributed.FileStore(os.path.join(folder, "store"), len(addresses))
+        hosts = [address.rpartition(":")[0].strip("[]") for address in addresses]
+        if rank > 0:
             port = self._hear(rank, addresses, token)["port"]
-            store = self.distributed.TCPStore(hosts[0], port, len(addresses), False, FOREVER, wait_for_workers=False)
-        return store, None
-
-    def _tell(self, door, where):
-        """The first device says to the others where they meet."""
+            return self.distributed.TCPStore(hosts[0], port, len(addresses), False, FOREVER, wait_for_workers=False)
+        store = self.distributed.TCPStore(hosts[0], 0, len(addresses), True, FOREVER, wait_for_workers=False)
+        network.accept_only(network.addresses(hosts))
         for peer in self.peers:
             channel = Channel(door.accept(f"device {peer}", CONNECT_SECONDS))
-            channel.send(where)
+            channel.send({"port": store.port})
             channel.close()
-        return where
+        return store
 
     def _hear(self, rank, addresses, token):
         channel = Channel(dial(token, addresses[0], f"device {rank}", CONNECT_SECONDS))

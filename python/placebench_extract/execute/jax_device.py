@@ -47,8 +47,8 @@ class Backend:
             raise ExecuteError("unsupported", f"JAX finds no {kind.upper()} here: {reason.splitlines()[0]}") from None
         self.software = f"jax {self.jax.__version__}"
 
-    def exchange(self, rank, addresses, door, token):
-        """What moves tensors to and from the other devices."""
+    def exchange(self, rank, addresses, door, token, folder):
+        """What moves tensors to and from the other devices. Those of one host may meet in a folder."""
         return Exchange(self, Sockets(rank, addresses, door, token), [peer for peer in range(len(addresses)) if peer != rank])
 
     def gpu_name(self):

@@ -14,7 +14,7 @@ def model(module, graph, parameters):
     models = module.models
     try:
         name = _provenance(folder).get("model", models.model_of(folder.name))
-        if name is None:
+        if not isinstance(name, str):
             known = ", ".join(models.names())
             remedy = f"the {module.TITLE} models are {known}; {models.OWN}"
             raise ExecuteError("unsupported", f"{graph} is no graph of a {module.TITLE} model: {remedy}")
@@ -37,6 +37,9 @@ def _provenance(folder):
     """What a folder says about where it is from, if it says so."""
     file = folder / "provenance.toml"
     try:
-        return tomllib.loads(file.read_text()) if file.is_file() else {}
+        if file.is_file():  # of the extractor
+            return tomllib.loads(file.read_text())
+        file = folder / "graph.toml"  # native, as a calibration writes it
+        return tomllib.loads(file.read_text()).get("provenance", {}) if file.is_file() else {}
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ExecuteError("problem", f"{file}: {error}") from None

@@ -31,7 +31,7 @@ class Plan:
 
 def check_names(flat, names, title):
     """The graph has to be the one that was placed, op by op. `title` is the framework's."""
-    remedy = f"extract the model again, with this version of {title} and the same parameters"
+    remedy = f"extract the model again, with this version of {title} and the same parameters; what passes have changed cannot run"
     for op, (mine, theirs) in enumerate(zip([op.name for op in flat.ops], names)):
         if mine != theirs:
             raise ExecuteError("problem", f"op {op} is {theirs!r} in the placed graph and {mine!r} in the model: {remedy}")

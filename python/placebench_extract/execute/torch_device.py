@@ -49,9 +49,9 @@ class Backend:
         self.torch.set_grad_enabled(False)  # in this thread: a step runs operations from below automatic differentiation
         self.software = f"torch {self.torch.__version__}"
 
-    def exchange(self, rank, addresses, door, token):
-        """What moves tensors to and from the other devices."""
-        return Direct(self, Gloo(rank, addresses, door, token), [peer for peer in range(len(addresses)) if peer != rank])
+    def exchange(self, rank, addresses, door, token, folder):
+        """What moves tensors to and from the other devices. Those of one host meet in a folder."""
+        return Direct(self, Gloo(rank, addresses, door, token, folder), [peer for peer in range(len(addresses)) if peer != rank])
 
     def gpu_name(self):
         """What the GPU is called."""

@@ -32,12 +32,15 @@ def main(name, arguments):
     if not token:
         raise ExecuteError("problem", f"a worker needs the run's token in the environment variable {TOKEN}")
     module = framework(name)
-    module.prepare(options.kind, options.cores, options.gpu)
+    try:
+        module.prepare(options.kind, options.cores, options.gpu)
+    except OSError as error:
+        raise ExecuteError("problem", f"--cores: this process may not run on {options.cores}: {error.strerror}") from None
     keep_memory()
     host, _, port = options.listen.rpartition(":")
     try:
         door = Door(token, host.strip("[]"), int(port))
-    except (OSError, ValueError) as error:
+    except (OSError, OverflowError, ValueError) as error:
         raise ExecuteError("problem", f"cannot listen on {options.listen}: {error}") from None
     print(door.port, flush=True)
     control = Channel(door.accept("driver", None))
@@ -101,7 +104,7 @@ class Device:
             make_plan(self.flat, p["placement"], p["order"], p["transfers"], p["mode"], self.rank)
             for p in command["plans"]
         ]
-        self.exchange = self.backend.exchange(self.rank, command["addresses"], door, token)
+        self.exchange = self.backend.exchange(self.rank, command["addresses"], door, token, command["folder"])
         self._compile(program)
         # Collecting garbage would become part of an operation's time: it is done between steps, and what the graph
         # takes is left out.

@@ -52,6 +52,8 @@ def check_value(name, key, value, default):
     if isinstance(value, str) != isinstance(default, str):
         wanted = "text" if isinstance(default, str) else "a number"
         raise ModelError(f"{name}: {key} is {wanted}, not {value!r}")
+    if isinstance(default, int) and isinstance(value, float):
+        raise ModelError(f"{name}: {key} is a whole number, not {value!r}")
 
 
 def defaults(function):

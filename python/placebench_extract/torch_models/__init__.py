@@ -123,6 +123,8 @@ class Program:
             loss = made.step.loss(made.step.module, made.step.inputs)
             if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
                 what = f"a tensor of shape {list(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
+                if isinstance(loss, torch.Tensor) and loss.numel() == 1:
+                    what = "a number without a gradient"
                 raise ModelError(f"{self.name}: the loss is {what}; it has to be one number that follows from the weights")
             gradients = torch.autograd.grad(loss, list(params.values()), allow_unused=True)
         after_backward()
@@ -294,10 +296,16 @@ def build(name, **overrides):
     sizes = {key: value for key, value in chosen.items() if key not in STEP}
     title = CATALOGUE.get(name, TITLE)
     title += f", training step, {chosen['optimizer']}" if chosen["mode"] == "training" else ", inference"
-    if ".py" in name:
-        path, colon, called = name.partition(":")
-        name = f"{Path(path).resolve()}{colon}{called}"
+    name = _found_from_anywhere(name)
     return Program(name, title, chosen, lambda: function(**sizes))
+
+
+def _found_from_anywhere(name):
+    """A name with an absolute path, where it has one."""
+    path, colon, rest = name.partition(":")
+    if path == HUGGINGFACE and Path(rest).exists():
+        return f"{path}:{Path(rest).resolve()}"
+    return f"{Path(path).resolve()}{colon}{rest}" if path.endswith(".py") else name
 
 
 def folder_name(program):
@@ -305,7 +313,11 @@ def folder_name(program):
     name = program.name
     if is_own(name):
         path, _, function = name.partition(":")
-        stem = path if name.startswith(f"{HUGGINGFACE}:") else Path(path).stem if path.endswith(".py") else path.rpartition(".")[2]
+        if path == HUGGINGFACE:
+            file = Path(function)
+            stem, function = path, file.parent.name if file.name == "config.json" else function
+        else:
+            stem = Path(path).stem if path.endswith(".py") else path.rpartition(".")[2]
         name = "_".join([stem] + ([Path(function).stem] if function and function != "build" else []))
         name = "".join(letter if letter.isalnum() else "_" for letter in name)
     return name if program.is_training else f"{name}_inference"
@@ -320,7 +332,7 @@ def _function(name):
     """The function that builds a model."""
     if name in CATALOGUE:
         return importlib.import_module(f"{__name__}.{name}").build
-    if not is_own(name):
+    if not is_own(name) or name.startswith(":"):
         raise ModelError(f"unknown model {name!r}; known: {', '.join(CATALOGUE)}, FILE.py, module:function and {HUGGINGFACE}:NAME")
     module, _, function = name.partition(":")
     if module == HUGGINGFACE:

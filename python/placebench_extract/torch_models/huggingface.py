@@ -105,9 +105,13 @@ def _config(name, changed=None):
         try:
             with open(file, encoding="utf-8") as text:
                 known = json.load(text)
-            kind = known.pop("model_type")
-        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-            raise ModelError(f"huggingface:{name} is no configuration: {file}: {type(error).__name__}: {error}") from None
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{file} is no configuration: {error}") from None
+        kind = known.pop("model_type", None) if isinstance(known, dict) else None
+        if not isinstance(kind, str):
+            raise ModelError(f"{file} is no configuration: it has no model_type")
+        if kind not in transformers.CONFIG_MAPPING:
+            raise ModelError(f"{file}: transformers {transformers.__version__} knows no model_type {kind!r}")
     if kind not in transformers.CONFIG_MAPPING:
         raise ModelError(f"huggingface:{name} is no file and no type of model that transformers {transformers.__version__} knows")
     try:

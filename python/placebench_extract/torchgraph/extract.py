@@ -1,10 +1,12 @@
 """From a step in PyTorch to the folder with its graph and its costs."""
 
 import os
+import tomllib
 
 from ..contents import LICENCE, contents as files, distinct
 from ..machine import keep_memory
 from ..measured import estimated, measured
+from ..models import ModelError
 from ..write import check_writable, write_folder
 from . import runtime
 
@@ -21,8 +23,19 @@ def extract(name, out, analytic=False, overrides=None, progress=lambda message: 
 
     progress("tracing")
     program = torch_models.build(name, **(overrides or {}))
+    _check_same(out, torch_models.folder_name(program), program.name)
     found = contents(program, analytic, command(name, analytic, overrides or {}), progress)
     return write_folder(out, torch_models.folder_name(program), found)
+
+
+def _check_same(out, name, model):
+    """A folder of another model is not replaced."""
+    file = os.path.join(out, name, "provenance.toml")
+    if os.path.isfile(file):
+        with open(file, "rb") as text:
+            other = tomllib.load(text).get("model")
+        if other != model:
+            raise ModelError(f"{os.path.join(out, name)} has the graph of {other}: choose another --out for {model}")
 
 
 def contents(program, analytic=False, command="", progress=lambda message: None):

@@ -2,6 +2,8 @@
 
 import copy
 import logging
+import os
+import traceback
 import warnings
 from dataclasses import dataclass
 
@@ -52,7 +54,7 @@ def flatten(program):
             raise
         except Exception as error:  # whatever the user's code raises
             layer = modules.layer()
-            raise TraceError(f"the step{f' (in {layer})' if layer else ''} of {program.name} fails: {_first_line(error)}") from error
+            raise TraceError(f"the step{f' (in {layer})' if layer else ''} of {program.name} fails: {_said(error)}") from error
         results = {name: _result(recorder, value) for name, value in found.items()}
         for name, tensor in made.resident().items():
             if name in sources and name not in results:
@@ -90,7 +92,7 @@ def _begin(program, mode):
         except (ModelError, TraceError):
             raise
         except Exception as error:
-            raise TraceError(f"build() of {program.name} fails: {_first_line(error)}") from error
+            raise TraceError(f"build() of {program.name} fails: {_said(error)}") from error
     # What was made before build() ran is real, too, and stays so.
     if not all(isinstance(tensor, FakeTensor) for tensor in step.module.state_dict(keep_vars=True).values()):
         step.module = copy.deepcopy(step.module)
@@ -108,8 +110,16 @@ def _check_covered(recorder, name, tensor):
         raise TraceError(f"{name} and {known.name} are parts of one memory: give one of them a copy")
 
 
-def _first_line(error):
-    return f"{type(error).__name__}: {(str(error).strip() or '(no message)').splitlines()[0]}"
+def _said(error):
+    """What an error of the user's code says, in one line, and where it was raised there."""
+    text = " ".join(str(error).split())[:300] or "(no message)"
+    if "Please convert all Tensors to FakeTensors" in text or "non-Fake Tensor inputs" in text:
+        text = "it reads a tensor that was made outside of it: register it as a buffer, or make it an input"
+    else:
+        text = f"{type(error).__name__}: {text}"
+    inner = [os.path.dirname(torch.__file__), os.path.dirname(os.path.dirname(__file__))]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not any(f.filename.startswith(folder) for folder in inner)]
+    return f"{text} ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else text
 
 
 def _result(recorder, value):

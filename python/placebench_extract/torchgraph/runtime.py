@@ -26,6 +26,7 @@ def prepare(kind="cpu", cores=None, gpu=None):
 def load():
     """PyTorch with the settings that every part of this package needs."""
     try:
+        import numpy  # noqa: F401
         import torch
     except ImportError as error:
         raise MissingTorch(missing(error)) from None
@@ -38,7 +39,8 @@ def load():
 
 def missing(error):
     """What to do about an import that failed."""
-    return f"PyTorch is missing for this Python: pip install 'placebench[torch]' ({error}; {sys.executable})"
+    what = "NumPy" if getattr(error, "name", None) == "numpy" else "PyTorch"
+    return f"{what} is missing for this Python: pip install 'placebench[torch]' ({error}; {sys.executable})"
 
 
 class MissingTorch(Exception):
