@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from placebench_extract import jax_models, models, write
+from placebench_extract import jax_models, models, torch_models, write
 from placebench_extract.__main__ import main
 
 
@@ -25,7 +25,8 @@ class Command(unittest.TestCase):
     def test_list_names_every_model(self):
         status, out, _ = run("list")
         self.assertEqual(status, 0)
-        self.assertEqual([line.split()[0] for line in out.splitlines()], [*models.CATALOGUE, *jax_models.names()])
+        names = [*models.CATALOGUE, *jax_models.names(), *torch_models.CATALOGUE, *torch_models.OTHERS]
+        self.assertEqual([line.split()[0] for line in out.splitlines()], names)
 
     def test_a_model_becomes_a_folder_and_a_second_run_replaces_it(self):
         for _ in range(2):
