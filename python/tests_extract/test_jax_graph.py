@@ -279,7 +279,7 @@ class Files(unittest.TestCase):
             (["gpt2", "--set", "layers=many"], "error: gpt2: layers is a number, not 'many'"),
             (["gpt2", "--set", "mode=3"], "error: gpt2: mode is text, not 3"),
             (["gpt2", "--set", "width=10", "--analytic"], "error: the function does not take these arguments: "),
-            (["gpt2", "--traces", "2"], "error: gpt2 is a model in JAX: leave out --whole and --traces"),
+            (["gpt2", "--traces", "2"], "error: gpt2 is no model in TensorFlow: leave out --whole and --traces"),
             (["nmt", "--analytic"], "error: nmt is a model in TensorFlow, whose costs are measured: leave out --analytic"),
         ):
             status, _, err = self.command(*arguments, "--out", str(self.out))
