@@ -137,19 +137,18 @@ class Runs(unittest.TestCase):
             self.assertIn(message, events[-1]["message"])
 
     def test_nothing_is_left_of_a_run_that_is_stopped(self):
-        def left():
-            return set(Path(tempfile.gettempdir()).glob("placebench-*"))
-
-        before = left()
-        process = start("execute", "torch", *self.files(problem(MLP, lambda k: k % 2, self.folder, repetitions=100000)))
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        content = problem(MLP, lambda k: k % 2, self.folder, repetitions=100000)
+        process = start("execute", "torch", *self.files(content), TMPDIR=str(temporary))
         try:
             self.assertTrue(any('"ready"' in line for line in iter(process.stdout.readline, "")))
-            self.assertTrue(left() - before)
+            self.assertEqual(len(list(temporary.iterdir())), 1)
             process.terminate()
             process.wait(30)
         finally:
             stop(process)
-        self.assertEqual(left() - before, set())
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_a_gpu_that_is_not_there_is_an_error_that_says_so(self):
         if Path("/dev/nvidia0").exists():
