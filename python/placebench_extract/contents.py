@@ -37,6 +37,14 @@ def distinct(flat):
     return {op.equation.key: op.equation for op in flat.ops if op.equation}
 
 
+def command(name, analytic, overrides):
+    """The command that makes a folder."""
+    words = ["python -m placebench_extract", name, "--out DIR"]
+    words += ["--analytic"] if analytic else []
+    words += [f"--set {key}={value}" for key, value in overrides.items()]
+    return " ".join(words)
+
+
 def contents(flat, costs, times, provenance, parameters):
     """The files: name -> bytes. `costs` has the functions `operations` and `bytes_moved` of a call."""
     rows = []

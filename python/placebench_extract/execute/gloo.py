@@ -1,7 +1,8 @@
 """How tensors move between devices of PyTorch: `torch.distributed` with gloo, one group of all devices.
 
-In the mode replay both sides know in which order tensors come, so nothing but tensors is sent. In the mode dynamic a header goes before each tensor. The processes of one host meet in a private folder and talk by
-loopback; those of several meet at the first one, and drop packets of strangers.
+In the mode replay both sides know in which order tensors come, so nothing but tensors is sent. In the mode dynamic a header
+goes before each tensor. The processes of one host meet in a private folder and talk by loopback; those of several meet at
+the first one, and drop packets of strangers.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 import os
 
-from ..contents import LICENCE, Times, contents as files, distinct
+from ..contents import LICENCE, Times, command, contents as files, distinct
 from ..machine import keep_memory
 from ..measured import estimated, measured
 from ..write import check_writable, write_folder
@@ -44,14 +44,6 @@ def contents(program, analytic=False, command="", progress=lambda message: None)
         "jax": jax.__version__,
     }
     return files(flat, costs, _times(program, distinct(flat), analytic, progress), provenance, program.parameters)
-
-
-def command(name, analytic, overrides):
-    """The command that makes a folder."""
-    words = ["python -m placebench_extract", name, "--out DIR"]
-    words += ["--analytic"] if analytic else []
-    words += [f"--set {key}={value}" for key, value in overrides.items()]
-    return " ".join(words)
 
 
 def _times(program, calls, analytic, progress):

@@ -28,7 +28,7 @@ class Output:
 
     @property
     def elements(self):
-        return product(size for size, stride in zip(self.shape, self.strides) if stride)
+        return product(compact(self.shape, self.strides))
 
     @property
     def bytes(self):
@@ -47,7 +47,7 @@ class Geometry:
     @property
     def elements(self):
         """Elements of the memory that the view shows: what it repeats counts once."""
-        return product(size for size, stride in zip(self.shape, self.strides) if stride or not size)
+        return product(compact(self.shape, self.strides))
 
     @property
     def bytes(self):

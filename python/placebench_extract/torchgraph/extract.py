@@ -3,7 +3,7 @@
 import os
 import tomllib
 
-from ..contents import LICENCE, contents as files, distinct
+from ..contents import LICENCE, command, contents as files, distinct
 from ..machine import keep_memory
 from ..measured import estimated, measured
 from ..models import ModelError
@@ -32,8 +32,11 @@ def _check_same(out, name, model):
     """A folder of another model is not replaced."""
     file = os.path.join(out, name, "provenance.toml")
     if os.path.isfile(file):
-        with open(file, "rb") as text:
-            other = tomllib.load(text).get("model")
+        try:
+            with open(file, "rb") as text:
+                other = tomllib.load(text).get("model")
+        except tomllib.TOMLDecodeError as error:
+            raise ModelError(f"{file}: {error}: choose another --out") from None
         if other != model:
             raise ModelError(f"{os.path.join(out, name)} has the graph of {other}: choose another --out for {model}")
 
@@ -56,14 +59,6 @@ def contents(program, analytic=False, command="", progress=lambda message: None)
         "torch": torch.__version__,
     }
     return files(flat, costs, _times(distinct(flat), analytic, progress), provenance, program.parameters)
-
-
-def command(name, analytic, overrides):
-    """The command that makes a folder."""
-    words = ["python -m placebench_extract", name, "--out DIR"]
-    words += ["--analytic"] if analytic else []
-    words += [f"--set {key}={value}" for key, value in overrides.items()]
-    return " ".join(words)
 
 
 def _times(calls, analytic, progress):

@@ -18,7 +18,6 @@ from .modules import Modules
 from .recorder import Recorder, storage_of
 from .seeds import Draws
 
-
 # What goes wrong with fake tensors is said once, by an error.
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 
