@@ -16,6 +16,7 @@ use placebench_generator::PassError;
 
 use crate::MeasuredTimeline;
 use crate::changed::Executed;
+use crate::draws::Draws;
 use crate::execute::simulate::{NetworkModel, PREDICTING_MODELS, Simulator};
 use crate::execute::{ExecutionError, Executor, OnlineRun, Order, Replay, order_of};
 use crate::measurement::Measurement;
@@ -184,7 +185,8 @@ pub struct Evaluation {
     pub executed: Option<Arc<Executed>>,
     /// When everything happened.
     pub timeline: Timeline,
-    /// What the timeline is worth. The makespan of a measured run is the median of its repetitions.
+    /// What the timeline is worth. The makespan of a measured run is the median of its repetitions, that of a run under noise the
+    /// mean of its draws.
     pub metrics: Metrics,
     /// What the network models predict for a measured placement and order; empty for a simulated one.
     pub predictions: Predictions,
@@ -558,8 +560,11 @@ impl Evaluator<'_> {
             metrics.makespan = measurement.median();
             predictions = Predictions::of(&self.predict(placed, &timeline)?, metrics.makespan);
         }
+        if let Some(draws) = timeline.draws() {
+            metrics.makespan = draws.mean();
+        }
         let makespan = metrics.makespan;
-        // What is measured may beat a bound that follows from the costs: they are what is in question. The bound of a graph is
+        // What is measured or drawn may beat a bound that follows from the costs: they are what is in question. The bound of a graph is
         // none of what passes make of it.
         let is_changed = decision.placement.devices().len() != placed.placement().devices().len();
         if let Some(&Reference { bound, .. }) = self.reference
@@ -605,14 +610,17 @@ impl Evaluation {
     pub fn row(&self, blank: Row) -> Row {
         let metrics = &self.metrics;
         let measurement = self.timeline.measurement();
-        let halves = measurement.and_then(Measurement::halves);
+        let draws = self.timeline.draws();
+        let halves = measurement.and_then(Measurement::halves).or_else(|| draws.and_then(Draws::halves));
         let kept = MeasuredTimeline::of(blank.key(), &self.decision.placement, &self.timeline);
         Row {
             timeline: kept.map(Box::new),
             status: Status::Ok.name().to_owned(),
             makespan: Some(metrics.makespan),
-            makespan_least: measurement.map(Measurement::least),
-            makespan_largest: measurement.map(Measurement::largest),
+            makespan_least: measurement.map(Measurement::least).or(draws.map(Draws::least)),
+            makespan_largest: measurement.map(Measurement::largest).or(draws.map(Draws::largest)),
+            makespan_p95: draws.map(Draws::percentile_95),
+            stretch: draws.and_then(Draws::stretch),
             makespan_odd: halves.map(|[odd, _]| odd),
             makespan_even: halves.map(|[_, even]| even),
             time_scale: measurement.map(|measurement| measurement.time_scale),
@@ -620,7 +628,9 @@ impl Evaluation {
             execution: measurement.map(|measurement| measurement.execution.clone()),
             other_load: measurement.and_then(|measurement| measurement.other_load),
             warm_ups: measurement.map(|measurement| u64::from(measurement.warm_ups)),
-            repetitions: measurement.map(|measurement| measurement.makespans.len() as u64),
+            repetitions: measurement
+                .map(|measurement| measurement.makespans.len() as u64)
+                .or(draws.map(|draws| draws.makespans.len() as u64)),
             predictions: self.predictions.clone(),
             slr: self.slr,
             gap: self.gap,

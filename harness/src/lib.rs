@@ -6,6 +6,7 @@ pub mod changed;
 pub mod collection;
 pub mod command_placer;
 pub mod compare;
+pub mod draws;
 pub mod evaluate;
 pub mod execute;
 mod measured_timeline;

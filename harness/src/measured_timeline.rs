@@ -43,7 +43,8 @@ impl MeasuredTimeline {
     /// that is too large.
     pub fn of(key: CellKey, placement: &Placement, timeline: &Timeline) -> Option<Self> {
         let times = timeline.op_start.len() + timeline.transfers.len();
-        if !timeline.is_measured || key.repetition > 0 || times > Self::MOST_TIMES {
+        let is_measured = timeline.is_measured && timeline.draws().is_none();
+        if !is_measured || key.repetition > 0 || times > Self::MOST_TIMES {
             return None;
         }
         let rounded = |at: &Interval| [at.start as f32, at.end as f32];

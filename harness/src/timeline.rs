@@ -2,6 +2,7 @@
 
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
+use crate::draws::Draws;
 use crate::measurement::Measurement;
 use crate::validator::{OpRecord, Records, Route, RouteRecord};
 
@@ -34,10 +35,12 @@ pub struct Choice {
 /// producers. 16 bytes a task more if choices are recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// Whether clocks measured the times; simulated ones follow from the costs.
+    /// Whether the times are what they are, since clocks measured them or they were drawn; others follow from the costs.
     pub(crate) is_measured: bool,
     /// How they were measured, if the executor says so.
     pub(crate) measurement: Option<Box<Measurement>>,
+    /// All draws, if it is the run of one.
+    pub(crate) draws: Option<Box<Draws>>,
     pub(crate) op_start: Vec<Time>,
     pub(crate) op_finish: Vec<Time>,
     /// By transfer, `None` where it has no send op; empty where no send takes time.
@@ -88,6 +91,17 @@ impl Timeline {
     /// How the times were measured; `None` for simulated ones, and where the executor does not say it.
     pub fn measurement(&self) -> Option<&Measurement> {
         self.measurement.as_deref()
+    }
+
+    /// The same timeline with the draws that it is one of.
+    #[must_use]
+    pub(crate) fn with_draws(self, draws: Draws) -> Self {
+        Self { draws: Some(Box::new(draws)), ..self }
+    }
+
+    /// The makespans of all draws, if it is the run of one under noise.
+    pub fn draws(&self) -> Option<&Draws> {
+        self.draws.as_deref()
     }
 
     /// Adds measured times of receive ops, in the order of their transfers: as many as

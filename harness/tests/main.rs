@@ -9,6 +9,7 @@ mod fairness;
 mod function_placer;
 mod golden;
 mod metrics;
+mod noise;
 mod numberings;
 mod online;
 mod optimum;

@@ -57,6 +57,7 @@ fn answer(problem: Problem, passes: &[&str], how: How<'_>) -> Answer {
         network: how.network,
         goal: Goal::Makespan,
         executor: &EXECUTORS[0],
+        noise: None,
         settings: &ExecuteSettings::default(),
         notify: silent(),
     };

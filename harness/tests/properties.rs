@@ -118,7 +118,7 @@ proptest! {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = run(&instance, &placement, network);
-        prop_assert_eq!(timeline.records(&placed), naive::simulate(&instance, &placement, network));
+        prop_assert_eq!(timeline.records(&placed), naive::simulate(&instance, &placement, network, None));
     }
 
     #[test]

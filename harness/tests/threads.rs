@@ -45,7 +45,15 @@ fn execute(
     stop: &StopToken,
     notify: placebench_harness::execute::Notify,
 ) -> Result<Evaluation, EvaluationError> {
-    let setup = Setup { network: &ContentionFree, settings, graph: &GraphEntry::default(), time_unit: "EU", notify };
+    let setup = Setup {
+        network: &ContentionFree,
+        noise: None,
+        seed: 0,
+        settings,
+        graph: &GraphEntry::default(),
+        time_unit: "EU",
+        notify,
+    };
     let decision = Decision::placement(placement.clone());
     let placed = Placed::Before { decision, took: Duration::ZERO };
     let evaluator = Evaluator { instance, reference: None, seed: 0, stop };

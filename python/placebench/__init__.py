@@ -140,17 +140,21 @@ def place(
     devices: int | None = None,
     time_limit: float | None = None,
     passes: Iterable[str] = (),
+    noise: float | str | None = None,
 ) -> Evaluation:
     """Places a graph on a cluster, simulates the placement, checks the simulation and measures it.
 
     ``placer`` is a name, with parameters as in 'scoring(alpha=2)', or a function of an instance and a seed, as
     ``placebench.placer`` describes. The other words are those of ``placebench place``; ``time_limit`` is in seconds
     of processor time. ``passes`` change the graph, as in ``["cse", "compress"]``: ``Evaluation.passed`` tells what they did.
+    With ``noise``, as in 0.1 or 'op=0.1,device=0.05', costs vary and the makespan is the mean over draws: ``Evaluation.row``
+    has ``stretch``, how much longer that is than predicted, and ``makespan_p95``.
 
     Raises ``Infeasible`` if there is no feasible placement, ``TimedOut`` after the time limit, ``Error`` otherwise.
     """
     return _placebench.place(
-        graph, cluster, placer, scheduler, network, objective, seed, kinds, memory, devices, time_limit, list(passes)
+        graph, cluster, placer, scheduler, network, objective, seed, kinds, memory, devices, time_limit, list(passes),
+        None if noise is None else str(noise),
     )
 
 
@@ -167,10 +171,12 @@ def simulate(
     devices: int | None = None,
     time_limit: float | None = None,
     passes: Iterable[str] = (),
+    noise: float | str | None = None,
 ) -> Evaluation:
     """Simulates a placement of one's own: a device, by number or name, for each op. Otherwise as ``place``."""
     return _placebench.simulate(
-        graph, cluster, placement, scheduler, network, seed, kinds, memory, devices, time_limit, list(passes)
+        graph, cluster, placement, scheduler, network, seed, kinds, memory, devices, time_limit, list(passes),
+        None if noise is None else str(noise),
     )
 
 

@@ -312,6 +312,7 @@ def place(
     devices: int | None,
     time_limit: float | None,
     passes: list[str],
+    noise: str | None,
 ) -> Evaluation: ...
 def simulate(
     graph: Graph | _Path,
@@ -325,6 +326,7 @@ def simulate(
     devices: int | None,
     time_limit: float | None,
     passes: list[str],
+    noise: str | None,
 ) -> Evaluation: ...
 def partition(
     graph: object,

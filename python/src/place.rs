@@ -9,11 +9,12 @@ use placebench::algorithms::{Placer, Spec, StopToken, registry};
 use placebench::datasets::Placement;
 use placebench::environment;
 use placebench::harness::evaluate::EvaluationError;
-use placebench::harness::execute::simulate::{NetworkModel, network_model};
-use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorName};
+use placebench::harness::execute::simulate::{NetworkModel, Noise, network_model};
+use placebench::harness::execute::{EXECUTORS, ExecuteSettings};
 use placebench::harness::problem::{GraphEntry, Problem};
 use placebench::harness::request::{Answer, CellRequest, ChosenScheduler, Given, Prepared, choose_scheduler, silent};
 use placebench::harness::results::{CellKey, Status};
+use placebench::harness::suite::CellExecutor;
 use pyo3::prelude::*;
 
 use crate::evaluation::Evaluation;
@@ -39,16 +40,18 @@ pub(crate) fn place(
     devices: Option<usize>,
     time_limit: Option<f64>,
     passes: Vec<String>,
+    noise: Option<&str>,
 ) -> PyResult<Evaluation> {
     let limit = Limit::of(time_limit)?;
     let raised = Raised::default();
     let (name, spec, placer) = placer_of(placer, &raised)?;
     let chosen = choose_scheduler(&name, &*placer, scheduler).map_err(fault)?;
     let network = network_model(network).map_err(fault)?;
+    let noise = noise.map(str::parse::<Noise>).transpose().map_err(fault)?;
     let goal = objective.parse().map_err(|error: String| fault(error))?;
     let options = InstanceOptions::of(devices, kinds, memory, seed)?.with_passes(passes)?;
     let instance = Instance::made(py, graph, cluster, options)?;
-    evaluated(py, instance, Asked { placer, name, spec, chosen, network, goal, seed }, limit, &raised)
+    evaluated(py, instance, Asked { placer, name, spec, chosen, network, noise, goal, seed }, limit, &raised)
 }
 
 /// See `placebench.simulate` in the package.
@@ -67,9 +70,11 @@ pub(crate) fn simulate(
     devices: Option<usize>,
     time_limit: Option<f64>,
     passes: Vec<String>,
+    noise: Option<&str>,
 ) -> PyResult<Evaluation> {
     let limit = Limit::of(time_limit)?;
     let network = network_model(network).map_err(fault)?;
+    let noise = noise.map(str::parse::<Noise>).transpose().map_err(fault)?;
     let options = InstanceOptions::of(devices, kinds, memory, seed)?.with_passes(passes)?;
     let instance = Instance::made(py, graph, cluster, options)?;
     let given = instance.problem.instance.cluster();
@@ -83,7 +88,7 @@ pub(crate) fn simulate(
     evaluated(
         py,
         instance,
-        Asked { placer, name, spec, chosen, network, goal: Goal::Makespan, seed },
+        Asked { placer, name, spec, chosen, network, noise, goal: Goal::Makespan, seed },
         limit,
         &Raised::default(),
     )
@@ -97,6 +102,7 @@ struct Asked {
     spec: Option<String>,
     chosen: ChosenScheduler,
     network: &'static dyn NetworkModel,
+    noise: Option<Noise>,
     goal: Goal,
     seed: u64,
 }
@@ -145,7 +151,7 @@ fn evaluated(py: Python<'_>, made: Instance, asked: Asked, limit: Limit, raised:
         cluster: made.cluster.clone(),
         kinds: made.problem.kinds,
         network: asked.network.name().to_owned(),
-        executor: ExecutorName::default(),
+        executor: asked.noise.map_or(CellExecutor::plain(&EXECUTORS[0]), CellExecutor::noisy).name,
         placer: asked.name.clone(),
         scheduler: asked.chosen.name.clone(),
         repetition: 0,
@@ -176,6 +182,7 @@ fn evaluate(problem: Problem, key: CellKey, asked: &Asked, stop: &StopToken) -> 
         network: asked.network,
         goal: asked.goal,
         executor: &EXECUTORS[0],
+        noise: asked.noise,
         settings: &ExecuteSettings::default(),
         notify: silent(),
     };

@@ -230,6 +230,19 @@ class Placing(unittest.TestCase):
         self.assertLessEqual(differ, {"suite", "repetition"})
         self.assertGreater(found["makespan"], 0)
 
+    def test_under_noise_a_placement_takes_longer_than_predicted(self):
+        plain = pb.place("convnet", "gtx1080x4", "heft")
+        found = pb.place("convnet", "gtx1080x4", "heft", noise=0.3)
+        row = found.row
+        self.assertEqual((row["executor"], row["repetitions"], plain.row["stretch"]), ("noise(0.3)", 100, None))
+        self.assertAlmostEqual(row["makespan"] / row["stretch"], plain.makespan)
+        self.assertLess(row["makespan"], row["makespan_p95"])
+        again = pb.simulate("convnet", "gtx1080x4", found.placement, noise="op=0.3,transfer=0.3")
+        self.assertEqual(again.makespan, found.makespan)
+        self.assertIn("mean", pb.place.__doc__)
+        with self.assertRaisesRegex(pb.Error, "'noise' has no parameter 'opp': did you mean 'op'"):
+            pb.place("convnet", "gtx1080x4", "heft", noise="opp=0.3")
+
     def test_a_graph_carries_its_rule_for_kinds_unless_the_call_says_otherwise(self):
         for graph in ["dynamic_rnn", pb.load("dynamic_rnn")]:
             by_default = pb.place(graph, "gtx1080x4", "etf")

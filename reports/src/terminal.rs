@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use placebench_base::significant::{bytes_text, significant, time_text};
+use placebench_harness::results::grid::{InstanceKey, labels};
 use placebench_harness::results::{Metric, Row, Status, values};
 use polars::prelude::{PolarsResult, col, len, lit};
 
@@ -29,10 +30,10 @@ pub fn summary_tables(summary: &Summary) -> String {
         text.push_str(&format!("\n{scenarios} graphs are not listed here: 'placebench table' writes all of them\n\n"));
         return text;
     }
-    for columns in blocks(summary) {
-        text.push_str(&format!("{title} relative to the best of the graph (*), each placer with its best scheduler\n"));
+    for Block { setting, columns } in blocks(summary) {
+        text.push_str(&format!("{title} relative to the best of the graph (*), each placer with its best scheduler{setting}\n"));
         text.push_str(&ratio_table(summary, &columns));
-        text.push_str("\n\nTraffic between devices in MB, same placements\n");
+        text.push_str(&format!("\n\nTraffic between devices in MB, same placements{setting}\n"));
         text.push_str(&traffic_table(summary, &columns));
         text.push_str("\n\n");
     }
@@ -40,10 +41,11 @@ pub fn summary_tables(summary: &Summary) -> String {
     text
 }
 
-fn ratio_table(summary: &Summary, columns: &[usize]) -> String {
+fn ratio_table(summary: &Summary, columns: &[(usize, String)]) -> String {
     let mut table = new_table();
     let mut header = vec!["placer".to_owned()];
-    header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
+    header.extend(columns.iter().map(|(_, label)| label.clone()));
+    let columns: Vec<usize> = columns.iter().map(|&(column, _)| column).collect();
     header.push("mean".to_owned());
     table.set_header(header);
     for &placer in summary.order() {
@@ -78,14 +80,14 @@ fn ratio_table(summary: &Summary, columns: &[usize]) -> String {
     finish(&mut table)
 }
 
-fn traffic_table(summary: &Summary, columns: &[usize]) -> String {
+fn traffic_table(summary: &Summary, columns: &[(usize, String)]) -> String {
     let mut table = new_table();
     let mut header = vec!["placer".to_owned()];
-    header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
+    header.extend(columns.iter().map(|(_, label)| label.clone()));
     table.set_header(header);
     for &placer in summary.order() {
         let mut cells = vec![summary.marks.shown(&summary.placers[placer])];
-        cells.extend(columns.iter().map(|&column| {
+        cells.extend(columns.iter().map(|&(column, _)| {
             let traffic =
                 summary.entries[placer][column].as_ref().and_then(|entry| entry.traffic_bytes).map(|bytes| bytes / 1e6);
             traffic.map_or_else(|| "-".to_owned(), significant)
@@ -148,21 +150,58 @@ pub fn failures_table(table: &placebench_harness::results::Table) -> PolarsResul
     Ok(text)
 }
 
+/// Scenarios that stand side by side.
+struct Block {
+    /// What they have in common and others have not, after a comma; empty if there are no others.
+    setting: String,
+    /// Each with its label.
+    columns: Vec<(usize, String)>,
+}
+
+/// The scenarios in blocks that fit the width. If all do not fit into one, each setting has blocks of its own: graphs stand
+/// beside graphs.
+fn blocks(summary: &Summary) -> Vec<Block> {
+    let all: Vec<usize> = (0..summary.instances.len()).collect();
+    let labelled = |columns: &[usize]| {
+        let labels = labels(columns.iter().map(|&column| &summary.instances[column]));
+        columns.iter().copied().zip(labels).collect::<Vec<_>>()
+    };
+    let together = split(summary, "", labelled(&all));
+    let mut settings: Vec<(InstanceKey, Vec<usize>)> = Vec::new();
+    for &column in &all {
+        let own = summary.instances[column].setting();
+        match settings.iter_mut().find(|(setting, _)| *setting == own) {
+            Some((_, columns)) => columns.push(column),
+            None => settings.push((own, vec![column])),
+        }
+    }
+    if together.len() == 1 || settings.len() == 1 || settings.len() == all.len() {
+        return together;
+    }
+    let names = labels(settings.iter().map(|(setting, _)| setting));
+    let of_setting = |((_, columns), name): (&(InstanceKey, Vec<usize>), String)| {
+        // Without the graph, which is empty, the first sign divides nothing.
+        let setting = format!(", {}", name.trim_start_matches(['@', '/', ',']));
+        split(summary, &setting, labelled(columns))
+    };
+    settings.iter().zip(names).flat_map(of_setting).collect()
+}
+
 /// Splits scenarios into blocks that fit the width.
-fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
+fn split(summary: &Summary, setting: &str, columns: Vec<(usize, String)>) -> Vec<Block> {
     let first = summary.placers.iter().map(String::len).chain([22]).max().unwrap_or_default() + 2;
-    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    let mut blocks: Vec<Block> = Vec::new();
     let mut used = WIDTH;
-    for column in 0..summary.instances.len() {
-        let width = summary.label(column).len().max(7) + 1;
+    for (column, label) in columns {
+        let width = label.len().max(7) + 1;
         // The mean column at the end of each block takes 7.
         if used + width + 7 > WIDTH {
-            blocks.push(Vec::new());
+            blocks.push(Block { setting: setting.to_owned(), columns: Vec::new() });
             used = first;
         }
         used += width;
         if let Some(block) = blocks.last_mut() {
-            block.push(column);
+            block.columns.push((column, label));
         }
     }
     blocks
@@ -247,6 +286,26 @@ random   3.50  -
         };
         assert_eq!(lines("Makespan"), ["twin 1.00*", "heft 1.00*", "random 2.00", "slow 3.00"]);
         assert_eq!(lines("Traffic"), ["twin 0", "heft 0", "random 3.50", "slow 0"]);
+    }
+
+    #[test]
+    fn graphs_stand_beside_graphs_where_settings_do_not_fit_side_by_side() {
+        let mut all = Vec::new();
+        for executor in ["simulate", "noise(op=0.1,transfer=0.1)", "noise(op=0.1,transfer=0.3)"] {
+            all.extend(rows().into_iter().map(|row| Row { executor: executor.into(), ..row }));
+        }
+        let text = summary_tables(&summary_of(&all));
+        let titles: Vec<&str> = text.lines().filter(|line| line.starts_with("Makespan")).collect();
+        let common = "Makespan relative to the best of the graph (*), each placer with its best scheduler, ";
+        let settings: Vec<&str> = titles.iter().filter_map(|title| title.strip_prefix(common)).collect();
+        assert_eq!(settings, ["simulate", "noise(op=0.1,transfer=0.1)", "noise(op=0.1,transfer=0.3)"], "{text}");
+        let header = |line: &&str| line.starts_with("placer ") && line.ends_with("mean");
+        let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.lines().filter(header).all(|line| squeezed(line) == "placer a b mean"), "{text}");
+        // Two settings fit side by side.
+        let few: Vec<Row> = all.into_iter().filter(|row| !row.executor.as_str().ends_with("0.3)")).collect();
+        let few: Vec<Row> = few.into_iter().map(|row| Row { executor: row.executor.as_str()[..5].into(), ..row }).collect();
+        assert!(summary_tables(&summary_of(&few)).contains("a/simul"));
     }
 
     #[test]

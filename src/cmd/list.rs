@@ -18,7 +18,7 @@ use placebench::generator::{
 };
 use placebench::harness::collection::COLLECTIONS;
 use placebench::harness::execute::EXECUTORS;
-use placebench::harness::execute::simulate::NETWORK_MODELS;
+use placebench::harness::execute::simulate::{NETWORK_MODELS, Noise};
 use placebench::harness::results::{ColumnInfo, Metric};
 use placebench::harness::shards::LAUNCHERS;
 use placebench::harness::suite::BUILT_IN;
@@ -75,6 +75,8 @@ enum What {
     Networks,
     /// Executors.
     Executors,
+    /// What can vary in a simulation under noise.
+    Noise,
     /// What runs shards.
     Launchers,
     /// Collections that `dataset` makes.
@@ -212,6 +214,7 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
         }
         What::Networks => NETWORK_MODELS.iter().map(|&model| listed(model)).collect(),
         What::Executors => EXECUTORS.iter().map(listed).collect(),
+        What::Noise => Noise::params().into_iter().map(|param| noise(&param)).collect(),
         What::Launchers => LAUNCHERS.iter().map(listed).collect(),
         What::Collections => COLLECTIONS.iter().map(listed).collect(),
         What::BestKnown => known::items()?,
@@ -230,6 +233,11 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
 /// An entry of a table that has nothing more to say.
 fn listed<T: Listed + ?Sized>(entry: &T) -> Item {
     Item::new(entry.name(), entry.summary())
+}
+
+/// A parameter of noise.
+fn noise(param: &ParamSpec) -> Item {
+    Item::new(&format!("{}={}", param.name, param.default), &*param.doc)
 }
 
 /// A graph of the catalogue with its size.

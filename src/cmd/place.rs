@@ -18,7 +18,7 @@ use placebench::environment;
 use placebench::harness::changed::PassReport;
 use placebench::harness::command_placer::{InstanceFormat, PlacerRequest, write_instance};
 use placebench::harness::evaluate::EvaluationError;
-use placebench::harness::execute::simulate::{NetworkModel, network_model};
+use placebench::harness::execute::simulate::{NetworkModel, Noise, network_model};
 use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorEntry, Notify};
 use placebench::harness::problem::Kinds;
 use placebench::harness::request::{Answer, Prepared, silent};
@@ -108,6 +108,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RULE")]
     memory: Option<MemoryRule>,
 
+    /// Also simulates it when costs vary, and says how much longer it takes than predicted: a number, the coefficient of
+    /// variation of each op and each transfer, as in 0.1, or 'op=0.1,device=0.05': see 'placebench list noise'. The makespan is
+    /// then the mean, and the files are of the draw in the middle.
+    #[arg(long, value_name = "NOISE")]
+    noise: Option<Noise>,
+
     /// Only the first N devices of the cluster.
     #[arg(long, value_name = "N")]
     devices: Option<usize>,
@@ -173,6 +179,9 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
             args.numberings,
             executing.executor.name
         );
+    }
+    if args.noise.is_some() && executing.executor.measures {
+        bail!("--noise is for simulations, and {} measures: leave it out", executing.executor.name);
     }
     let limit = time_limit(args, executing.executor)?;
     let (asked, problem) = Asked::of(args)?;

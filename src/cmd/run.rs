@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::base::process::check_memory;
 use placebench::environment;
+use placebench::harness::execute::simulate::Noise;
 use placebench::harness::results::{Filter, Row, Status, Table, save_table};
 use placebench::harness::runner::{
     Environment, Finished as FinishedCells, FolderError, InputWatch, RunFolder, RunState, input_digests, open_run,
@@ -53,7 +54,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 
     /// Goes on with the unfinished run in this folder, whatever its suite; its paths are relative to the current folder.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "numberings", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "numberings", "noise", "seed"])]
     resume: Option<PathBuf>,
 
     /// Runs the shard I of N, as in 3/8: about an Nth of the graphs, each with all its cells. Shards may run at the same
@@ -68,7 +69,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "numberings", "seed", "resume", "shard", "launcher", "threads"]
+        conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "numberings", "noise", "seed", "resume", "shard", "launcher", "threads"]
     )]
     follow: Option<PathBuf>,
 
@@ -90,6 +91,11 @@ pub(crate) struct Args {
     /// Searches, and executors that measure, have the given one alone. Numbers decide ties.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     numberings: Option<u32>,
+
+    /// Overrides the suite's noise: simulates each cell, besides as predicted, when costs vary, as in 0.1, the coefficient of
+    /// variation of each op and each transfer, or 'op=0.1,device=0.05': see 'placebench list noise'. May be given several times.
+    #[arg(long, value_name = "NOISE")]
+    noise: Vec<Noise>,
 
     /// Overrides the suite's seed.
     #[arg(long, value_name = "SEED")]
@@ -507,6 +513,12 @@ fn find_suite(args: &Args) -> anyhow::Result<Suite> {
         for graph in &mut suite.graphs {
             graph.repetitions = None;
         }
+    }
+    if let Some(at) = (0..args.noise.len()).find(|&at| args.noise[..at].contains(&args.noise[at])) {
+        bail!("--noise {} is given twice: give it once", args.noise[at]);
+    }
+    if !args.noise.is_empty() {
+        suite.noise.clone_from(&args.noise);
     }
     if let Some(numberings) = args.numberings {
         suite.numberings = numberings;

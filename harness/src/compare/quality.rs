@@ -8,7 +8,7 @@ use polars::prelude::*;
 use serde::Serialize;
 
 use super::time::LEAST_NOISE;
-use crate::execute::ExecutorName;
+use crate::execute::EXECUTORS;
 use crate::results::grid::{Grid, GridBuilder, GridCell, GridError};
 use crate::results::{CellKey, Metric, Status, cell_keys, values};
 use crate::statistics::{descending, holm, mean, signed_rank};
@@ -55,7 +55,9 @@ fn noise_of(metric: Metric) -> Noise {
 
 /// Whether a cell was measured.
 pub(super) fn is_measured() -> Expr {
-    col("executor").neq(lit(ExecutorName::default().as_str().to_owned()))
+    let measuring = EXECUTORS.iter().filter(|entry| entry.measures);
+    let is_one = measuring.map(|entry| col("executor").eq(lit(entry.name)));
+    is_one.reduce(Expr::or).unwrap_or_else(|| lit(false))
 }
 
 /// Whether both runs repeated a measured cell often enough.

@@ -1,6 +1,7 @@
 //! Executes placed graphs: what an executor is, the simulator, which is the first one, and those that measure.
 
 pub mod driver;
+mod noisy;
 mod replay;
 mod settings;
 mod setup;
@@ -9,6 +10,7 @@ mod table;
 pub mod threads;
 mod token;
 
+pub use noisy::Noisy;
 pub use replay::{Replay, Simulated, order_of};
 pub use settings::{ExecuteSettings, Kernel, OrderMode, RealTime, Transport};
 pub use setup::{Notify, Progress, Setup};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::settings::ExecuteSettings;
-use super::simulate::NetworkModel;
+use super::simulate::{NetworkModel, Noise};
 use crate::problem::GraphEntry;
 
 /// What an executor is made from.
@@ -11,6 +11,10 @@ use crate::problem::GraphEntry;
 pub struct Setup<'a> {
     /// The network model of the cell: of the simulation, or of the one that gives a measured run its order.
     pub network: &'static dyn NetworkModel,
+    /// By how much costs vary in a simulation.
+    pub noise: Option<Noise>,
+    /// Seed of what the executor draws.
+    pub seed: u64,
     /// How executors that measure run.
     pub settings: &'a ExecuteSettings,
     /// Where the graph comes from, for executors that run its real ops.

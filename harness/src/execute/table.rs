@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Executor;
 use super::driver::Driver;
+use super::noisy::Noisy;
 use super::setup::Setup;
 use super::simulate::Simulator;
 use super::threads::Threads;
@@ -63,7 +64,13 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "discrete events in simulated time; the default",
         measures: false,
         takes_turns: false,
-        make: |setup| Ok(Box::new(Simulator::new(setup.network))),
+        make: |setup| {
+            let simulator = Simulator::new(setup.network);
+            Ok(match setup.noise {
+                None => Box::new(simulator),
+                Some(noise) => Box::new(Noisy { simulator, noise, seed: setup.seed }),
+            })
+        },
     },
     ExecutorEntry {
         name: "threads",
@@ -141,9 +148,14 @@ impl ExecutorName {
         &self.0
     }
 
-    /// Whether it is the simulator's.
+    /// Whether it is the simulator's, without noise.
     pub fn is_simulator(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether clocks measured.
+    pub fn measures(&self) -> bool {
+        executor(&self.0).is_ok_and(|entry| entry.measures)
     }
 }
 

@@ -10,7 +10,7 @@ use placebench_generator::Passes;
 
 use crate::changed::Executed;
 use crate::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
-use crate::execute::simulate::NetworkModel;
+use crate::execute::simulate::{NetworkModel, Noise};
 use crate::execute::{ExecuteSettings, Executor, ExecutorEntry, Notify};
 use crate::numbering::{drawn_decision, mixed};
 use crate::objective::{NamedScheduler, SimulatedObjective};
@@ -44,6 +44,7 @@ use crate::results::{CellKey, Row, Status};
 ///     network: &ContentionFree,
 ///     goal: Goal::Makespan,
 ///     executor: &EXECUTORS[0],
+///     noise: None,
 ///     settings: &ExecuteSettings::default(),
 ///     notify: silent(),
 /// };
@@ -71,6 +72,8 @@ pub struct CellRequest<'a> {
     pub goal: Goal,
     /// The executor.
     pub executor: &'static ExecutorEntry,
+    /// By how much costs vary in a simulation. Placers and schedulers do not know it.
+    pub noise: Option<Noise>,
     /// How executors that measure run.
     pub settings: &'a ExecuteSettings,
     /// Hears how an executor that measures goes on.

@@ -96,10 +96,12 @@ impl Prepared {
         &self.instance
     }
 
-    /// What makespans of a cell are compared with. A simulated makespan is no measure for a measured one.
+    /// What makespans of a cell are compared with. A simulated makespan is no measure for a measured one, nor for one under noise.
     fn reference(&self, request: &CellRequest<'_>) -> Reference {
         let of_network = self.single_device.iter().find(|(network, _)| *network == request.network.name());
-        let single_device = of_network.filter(|_| !request.executor.measures).and_then(|(_, makespan)| *makespan);
+        let single_device = of_network
+            .filter(|_| !request.executor.measures && request.noise.is_none())
+            .and_then(|(_, makespan)| *makespan);
         Reference { single_device, ..self.reference.clone() }
     }
 
@@ -201,6 +203,8 @@ impl Prepared {
     fn executor(&self, request: &CellRequest<'_>) -> Result<Box<dyn Executor>, EvaluationError> {
         let setup = Setup {
             network: request.network,
+            noise: request.noise,
+            seed: request.key.seed,
             settings: request.settings,
             graph: request.graph,
             time_unit: self.instance.time_unit(),

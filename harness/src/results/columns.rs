@@ -142,8 +142,8 @@ macro_rules! columns {
             /// memory when samples follow each other has to fit then.
             #[serde(default)]
             objective: Option<String> = Text, "objective";
-            /// What executed the placement: `simulate`, which is what older tables mean, or an executor that measures.
-            /// Makespans of different ones do not compare.
+            /// What executed the placement: `simulate`, which is what older tables mean, `noise(…)`, a simulation under noise, or
+            /// an executor that measures. Makespans of different ones do not compare.
             #[serde(default)]
             executor: ExecutorName = Text, "executor";
             /// Number of the repetition, from 0.
@@ -168,18 +168,25 @@ macro_rules! columns {
             /// Unit of the row's times: that of the graph's measured times; else `seconds`, where the cluster counts in
             /// seconds; else `EU`, Laich's execution unit.
             time_unit: String = Text, "time unit";
-            /// When the last device finishes; the median of the repetitions if measured.
+            /// When the last device finishes; the median of the repetitions if measured, the mean of the draws under noise.
             makespan: Option<f64> = Time, "makespan", metric(Makespan, "makespan", Less);
-            /// The least makespan of the repetitions, if measured.
+            /// The least makespan of the repetitions, if measured, or of the draws.
             #[serde(default)]
             makespan_least: Option<f64> = Time, "least makespan";
-            /// The largest makespan of the repetitions, if measured.
+            /// The largest makespan of the repetitions, if measured, or of the draws.
             #[serde(default)]
             makespan_largest: Option<f64> = Time, "largest makespan";
-            /// The median makespan of the first, third, … repetition, if several were measured.
+            /// The 95th percentile of the makespans of the draws; empty without noise.
+            #[serde(default)]
+            makespan_p95: Option<f64> = Time, "95th percentile", metric(MakespanP95, "p95", Less);
+            /// Makespan / the one that everything has if it takes what it costs: how much longer than predicted; empty
+            /// without noise.
+            #[serde(default)]
+            stretch: Option<f64> = Ratio, "makespan / predicted", metric(Stretch, "stretch", Less);
+            /// The median makespan of the first, third, … repetition, if several were measured; the mean of such draws.
             #[serde(default)]
             makespan_odd: Option<f64> = Time, "odd makespan";
-            /// The median makespan of the second, fourth, … repetition, if several were measured.
+            /// The median makespan of the second, fourth, … repetition, if several were measured; the mean of such draws.
             #[serde(default)]
             makespan_even: Option<f64> = Time, "even makespan";
             /// Real seconds that one of the row's time units took, if measured.
@@ -274,7 +281,7 @@ macro_rules! columns {
             /// Runs before the first that counts, if measured.
             #[serde(default)]
             warm_ups: Option<u64> = Count, "warm-ups";
-            /// Runs that count, if measured.
+            /// Runs that count, if measured; draws under noise.
             #[serde(default)]
             repetitions: Option<u64> = Count, "repetitions";
             /// Wall-clock seconds to simulate, empty if `scheduler` is `online`; of a measured cell, to execute it with

@@ -96,7 +96,7 @@ pub fn run<E: Send>(
     let cells = plan.cells.len();
     let before = (0..cells).filter(|&cell| done(cell)).count();
     observer.begin(cells, before);
-    let is_measured = |cell: &Cell| plan.executors[cell.executor].measures;
+    let is_measured = |cell: &Cell| plan.executors[cell.executor].entry.measures;
     let jobs = missing_jobs(plan, &done, |cell| !is_measured(cell), |a, b| shares_placement(plan, a, b));
     let measured = missing_jobs(plan, &done, is_measured, |a, b| takes_turns(plan, a, b));
     let pool = search_pool(plan, &jobs);
@@ -164,7 +164,7 @@ fn shares_placement(plan: &RunPlan, a: Cell, b: Cell) -> bool {
 
 /// Whether the placements of two measured cells of a group take turns.
 fn takes_turns(plan: &RunPlan, a: Cell, b: Cell) -> bool {
-    plan.executors[a.executor].takes_turns && (a.executor, a.network) == (b.executor, b.network)
+    plan.executors[a.executor].entry.takes_turns && (a.executor, a.network) == (b.executor, b.network)
 }
 
 fn run_group<E: Send>(
@@ -222,7 +222,7 @@ fn run_job<E>(
         return Ok(());
     }
     // The limit is for a cell. Placements that take turns share what they have together, by the clock: they run in real time.
-    let measures = plan.executors[job[0].executor].measures;
+    let measures = plan.executors[job[0].executor].entry.measures;
     let placing = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
     let limit = placing.map(|limit| match measures {
         true => Limit::Clock(limit.mul_f64(job.len() as f64)),

@@ -25,6 +25,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "laich2017", text: include_str!("../../suites/laich2017.toml") },
     BuiltIn { name: "laich2017_seconds", text: include_str!("../../suites/laich2017_seconds.toml") },
     BuiltIn { name: "mixed", text: include_str!("../../suites/mixed.toml") },
+    BuiltIn { name: "noise", text: include_str!("../../suites/noise.toml") },
     BuiltIn { name: "optimality", text: include_str!("../../suites/optimality.toml") },
     BuiltIn { name: "passes", text: include_str!("../../suites/passes.toml") },
     BuiltIn { name: "reality", text: include_str!("../../suites/reality.toml") },

@@ -6,8 +6,8 @@ use placebench_datasets::Kinds;
 use polars::prelude::PolarsError;
 
 use super::{PlacerEntry, Suite};
-use crate::execute::simulate::{NetworkModel, network_model};
-use crate::execute::{ExecutorEntry, ExecutorName, executor};
+use crate::execute::simulate::{NetworkModel, Noise, network_model};
+use crate::execute::{EXECUTORS, ExecutorEntry, ExecutorName, executor};
 use crate::objective::NamedScheduler;
 use crate::problem::{GraphEntry, Problem, ProblemError};
 use crate::request::{CHOSEN, CellRequest, named_scheduler, silent};
@@ -80,6 +80,29 @@ pub struct Cell {
     pub executor: usize,
 }
 
+/// What executes cells.
+#[derive(Clone, Debug)]
+pub struct CellExecutor {
+    /// Its name in tables.
+    pub name: ExecutorName,
+    /// What it is.
+    pub entry: &'static ExecutorEntry,
+    /// By how much costs vary, if it simulates that.
+    pub noise: Option<Noise>,
+}
+
+impl CellExecutor {
+    /// An executor as it is.
+    pub fn plain(entry: &'static ExecutorEntry) -> Self {
+        Self { name: ExecutorName::from(entry.name), entry, noise: None }
+    }
+
+    /// The simulator under a noise.
+    pub fn noisy(noise: Noise) -> Self {
+        Self { name: ExecutorName::from(&*noise.executor()), entry: &EXECUTORS[0], noise: Some(noise) }
+    }
+}
+
 /// A suite with its names resolved and its cells listed.
 pub struct RunPlan {
     /// The suite.
@@ -90,8 +113,8 @@ pub struct RunPlan {
     pub schedulers: Vec<NamedScheduler>,
     /// Network models with their names.
     pub networks: Vec<(String, &'static dyn NetworkModel)>,
-    /// Executors.
-    pub executors: Vec<&'static ExecutorEntry>,
+    /// Executors, and then the simulator under each noise.
+    pub executors: Vec<CellExecutor>,
     /// All groups: graphs, then clusters, then repetitions.
     pub groups: Vec<CellGroup>,
     /// All cells that the suite selects: groups, then placers, then numberings, then networks, then schedulers, then
@@ -133,7 +156,8 @@ impl RunPlan {
             suite.schedulers.iter().map(|text| named_scheduler(text)).collect::<Result<Vec<_>, SpecError>>()?;
         let networks =
             suite.networks.iter().filter_map(|text| Some((text.clone(), network_model(text).ok()?))).collect();
-        let executors = suite.executors.iter().filter_map(|text| executor(text).ok()).collect();
+        let plain = suite.executors.iter().filter_map(|text| executor(text).ok()).map(CellExecutor::plain);
+        let executors = plain.chain(suite.noise.iter().copied().map(CellExecutor::noisy)).collect();
         let mut plan = Self { suite, placers, schedulers, networks, executors, groups: Vec::new(), cells: Vec::new() };
         plan.check_memory()?;
         plan.list_groups();
@@ -224,7 +248,7 @@ impl RunPlan {
                     for executor in 0..self.executors.len() {
                         // Only the simulator lets a placer choose devices during the run. What is measured is not
                         // measured under other numbers, which would take as long again.
-                        let is_simulated = !self.executors[executor].measures;
+                        let is_simulated = !self.executors[executor].entry.measures;
                         if is_simulated || scheduler.is_some() && numbering == 0 {
                             self.cells.push(Cell { group, placer, numbering, network, scheduler, executor });
                         }
@@ -286,7 +310,8 @@ impl RunPlan {
             schedulers: self.schedulers_of(cell),
             network: self.networks[cell.network].1,
             goal: self.suite.objective,
-            executor: self.executors[cell.executor],
+            executor: self.executors[cell.executor].entry,
+            noise: self.executors[cell.executor].noise,
             settings: &self.suite.execute,
             notify: silent(),
         }
@@ -319,7 +344,7 @@ impl RunPlan {
             cluster: self.suite.clusters[group.cluster].label(),
             kinds: self.suite.kinds(group.graph, group.cluster),
             network: self.networks[cell.network].0.clone(),
-            executor: ExecutorName::from(self.executors[cell.executor].name),
+            executor: self.executors[cell.executor].name.clone(),
             placer: self.placers[cell.placer].0.clone(),
             scheduler: self.scheduler_name(cell).to_owned(),
             repetition: group.repetition,

@@ -12,7 +12,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::execute::simulate::network_model;
+use crate::execute::simulate::{Noise, network_model};
 use crate::execute::{EXECUTORS, ExecuteSettings, executor};
 use crate::problem::{ClusterEntry, GraphEntry};
 use crate::request::CHOSEN;
@@ -70,6 +70,9 @@ pub struct Suite {
     /// choose devices during the run.
     #[serde(default = "simulate", skip_serializing_if = "is_simulate")]
     pub executors: Vec<String>,
+    /// Under which noises each cell is simulated, besides what `executors` says: `[0.05, "op=0.1,device=0.05"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noise: Vec<Noise>,
     /// How executors that measure run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub execute: ExecuteSettings,
@@ -375,6 +378,9 @@ impl Suite {
                 return Err(refuse(list.to_owned(), format!("give at least one{where_else}")));
             }
         }
+        if let Some(at) = (0..self.noise.len()).find(|&at| self.noise[..at].contains(&self.noise[at])) {
+            return Err(refuse("noise".to_owned(), format!("'{}' is listed twice: list it once", self.noise[at])));
+        }
         self.execute.check().map_err(|(name, reason)| refuse(format!("execute: {name}"), reason))?;
         if self.execute.virtual_devices.is_some() && !self.executors.iter().any(|name| name == "cuda") {
             let reason = "only the executor cuda has virtual devices, and executors does not name it".to_owned();
@@ -554,6 +560,24 @@ preset = "laich7"
         assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
         let written = Suite::parse(GOOD, "s.toml").unwrap().to_toml().unwrap();
         assert!(!written.contains("execut"), "suites that only simulate are stored as they were: {written}");
+    }
+
+    #[test]
+    fn noise_is_a_number_or_a_text_and_reads_back() {
+        let with = |list: &str| GOOD.replace("schedulers", &format!("noise = [{list}]\nschedulers"));
+        let suite = Suite::parse(&with("0.1, \"op=0.3,device=0.1\", 1"), "s.toml").unwrap();
+        assert_eq!(suite.noise, ["0.1", "op=0.3,device=0.1", "1"].map(|text| text.parse().unwrap()));
+        assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
+        assert!(!Suite::parse(GOOD, "s.toml").unwrap().to_toml().unwrap().contains("noise"));
+        for (list, expected) in [
+            ("0.1, \"op=0.1,transfer=0.1\"", "s.toml: noise: '0.1' is listed twice: list it once"),
+            ("\"opp=0.1\"", "s.toml:4: 'noise' has no parameter 'opp': did you mean 'op'?"),
+            ("0", "s.toml:4: 'noise': nothing varies"),
+            ("true", "s.toml:4: give noise as a number, as in 0.1, or as a text"),
+        ] {
+            let message = error(&with(list));
+            assert!(message.starts_with(expected), "{message}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod shard;
 pub use placebench_algorithms::ONLINE;
 
 pub use builtin::{BUILT_IN, BuiltIn};
-pub use cells::{Cell, CellGroup, PlanError, RunPlan};
+pub use cells::{Cell, CellExecutor, CellGroup, PlanError, RunPlan};
 pub use definition::{Suite, SuiteError};
 pub use placer_entry::{FunctionPlacer, PlacerEntry};
 pub use positions::Positions;

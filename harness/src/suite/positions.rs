@@ -39,7 +39,7 @@ impl<'a> Positions<'a> {
             placers: numbered(plan.placers.iter().map(|(name, _)| name.as_str())),
             schedulers: numbered(plan.schedulers.iter().map(|scheduler| &*scheduler.name)),
             networks: numbered(plan.networks.iter().map(|(name, _)| name.as_str())),
-            executors: numbered(plan.executors.iter().map(|executor| executor.name)),
+            executors: numbered(plan.executors.iter().map(|executor| executor.name.as_str())),
             groups: plan.groups.iter().enumerate().map(group).collect(),
         }
     }

@@ -1,7 +1,7 @@
 //! A simulator for small instances under FIFO that is as plain as can be: at each instant it looks at everything.
 
-use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time};
-use placebench_harness::execute::simulate::NetworkModel;
+use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time, Transfer};
+use placebench_harness::execute::simulate::{Draw, NetworkModel};
 use placebench_harness::validator::{OpRecord, Records, Route, RouteRecord};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -53,8 +53,13 @@ struct Moved {
     to: DeviceId,
 }
 
-/// Everything that happens, in the order of ids.
-pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn NetworkModel) -> Records {
+/// Everything that happens, in the order of ids; in a draw, with all times multiplied by its factors.
+pub(crate) fn simulate(
+    instance: &Instance,
+    placement: &Placement,
+    network: &dyn NetworkModel,
+    draw: Option<&Draw>,
+) -> Records {
     let (graph, cluster) = (instance.graph(), instance.cluster());
     let device = |op: usize| placement.device_of(OpId::new(op));
     let n = graph.op_count();
@@ -87,6 +92,13 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
     let mut queues: Vec<Vec<Task>> = vec![Vec::new(); cluster.device_count()];
     let mut running: Vec<Option<Task>> = vec![None; cluster.device_count()];
     let bytes = |x: &Moved| x.tensor.map_or(0.0, |tensor| graph.tensor_bytes(tensor) as f64);
+    let stretch = |x: &Moved| {
+        let (source, from) = (OpId::new(x.source), device(x.source));
+        draw.map_or(1.0, |draw| {
+            draw.stretch(&Transfer { source, tensor: x.tensor, from, to: x.to, bytes: 0, time: 0.0 })
+        })
+    };
+    let slowness = |device: DeviceId| draw.map_or(1.0, |draw| draw.slowness(device));
     let send_time = |x: &Moved| {
         let (from, overheads) = (device(x.source), cluster.transfer_overheads(device(x.source), x.to));
         cluster.send_ops() / cluster.device(from).speed + (overheads.send + bytes(x) * overheads.send_per_byte)
@@ -118,13 +130,15 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
             // First bytes that arrive wait for what their receiver takes in already.
             for id in 0..moved.len() {
                 let link = cluster.link(device(moved[id].source), moved[id].to);
+                let stretch = stretch(&moved[id]);
                 let gap = bytes(&moved[id]) / link.rate;
                 if let (Some(start), None) = (injected[id], taken[id])
-                    && start + link.latency == now
+                    && start + link.latency * stretch == now
                 {
                     let others = (0..moved.len()).filter(|&other| moved[other].to == moved[id].to);
                     let busy = others.filter_map(|other| taken[other]).fold(0.0, f64::max);
-                    let end = if busy <= now { (start + (link.latency + gap)).max(now) } else { busy + gap };
+                    let alone = (link.latency + gap) * stretch;
+                    let end = if busy <= now { (start + alone).max(now) } else { busy + gap * stretch };
                     (taken[id], transfers[id]) = (Some(end), State::Running(start, end));
                     changed = true;
                 }
@@ -150,7 +164,7 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                 }
                 let link = cluster.link(device(x.source), x.to);
                 if network.name() == "loggp" {
-                    let gap = |of: &Moved| bytes(of) / cluster.link(device(of.source), of.to).rate;
+                    let gap = |of: &Moved| bytes(of) / cluster.link(device(of.source), of.to).rate * stretch(of);
                     let injects = |other: usize| {
                         device(moved[other].source) == device(x.source)
                             && injected[other].is_some_and(|start| start + gap(&moved[other]) > now)
@@ -163,7 +177,7 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                     return false;
                 }
                 // What takes no time holds no port.
-                let end = now + (link.latency + bytes(x) / link.rate);
+                let end = now + (link.latency + bytes(x) / link.rate) * stretch(x);
                 transfers[id] = if end == now { State::Done(now, now) } else { State::Running(now, end) };
                 changed = true;
                 false
@@ -211,10 +225,19 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                         let measured = times.and_then(|times| times.of(OpId::new(op)));
                         let time = measured.unwrap_or(graph.ops(OpId::new(op)) / speed);
                         let time = time + cluster.op_overheads()[index];
+                        let factor =
+                            draw.map_or(1.0, |draw| draw.op_factor(instance, OpId::new(op), DeviceId::new(index)));
+                        let time = time * factor;
                         ops[op] = State::Running(now, now + time);
                     }
-                    Task::Send(send) => sends[send] = State::Running(now, now + send_time(&moved[send])),
-                    Task::Receive(id) => receives[id] = State::Running(now, now + receive_time(&moved[id])),
+                    Task::Send(id) => {
+                        let factor = stretch(&moved[id]) * slowness(DeviceId::new(index));
+                        sends[id] = State::Running(now, now + send_time(&moved[id]) * factor);
+                    }
+                    Task::Receive(id) => {
+                        let factor = stretch(&moved[id]) * slowness(DeviceId::new(index));
+                        receives[id] = State::Running(now, now + receive_time(&moved[id]) * factor);
+                    }
                 }
             }
         }
@@ -222,7 +245,7 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
         let messages =
             injected.iter().zip(&moved).filter_map(|(start, x)| Some(((*start)?, x))).flat_map(|(start, x)| {
                 let link = cluster.link(device(x.source), x.to);
-                [start + link.latency, start + bytes(x) / link.rate]
+                [start + link.latency * stretch(x), start + bytes(x) / link.rate * stretch(x)]
             });
         let instants = all.filter_map(|state| state.ends_at()).chain(messages.filter(|&time| time > now));
         match instants.min_by(Time::total_cmp) {

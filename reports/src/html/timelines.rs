@@ -150,7 +150,7 @@ fn replay_all(
             for &position in positions {
                 let (row, cell) = chosen[position];
                 let outcome = match &problem {
-                    Ok(problem) if plan.executors[cell.executor].measures => {
+                    Ok(problem) if plan.executors[cell.executor].entry.measures => {
                         measured(folder, plan, cell, &problem.instance)
                     }
                     Ok(problem) => one(plan, &rows[row], cell, &problem.instance),

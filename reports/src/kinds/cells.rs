@@ -77,7 +77,7 @@ impl CellRun<'_> {
     }
 
     fn is_measured(&self) -> bool {
-        self.plan.executors[self.cell.executor].measures
+        self.plan.executors[self.cell.executor].entry.measures
     }
 }
 

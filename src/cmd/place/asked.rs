@@ -7,12 +7,11 @@ use placebench::algorithms::period::Goal;
 use placebench::algorithms::{Placer, Spec, registry};
 use placebench::base::did_you_mean;
 use placebench::harness::command_placer::CommandPlacer;
-use placebench::harness::execute::ExecutorName;
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Problem};
 use placebench::harness::request::{CellRequest, ChosenScheduler, choose_scheduler};
 use placebench::harness::results::CellKey;
 use placebench::harness::runner::read_suite;
-use placebench::harness::suite::{CellGroup, RunPlan};
+use placebench::harness::suite::{CellExecutor, CellGroup, RunPlan};
 
 use super::{Args, Executing};
 
@@ -95,7 +94,7 @@ impl Asked {
                 cluster: args.cluster.clone(),
                 kinds: problem.kinds,
                 network: args.network.name().to_owned(),
-                executor: ExecutorName::from(executing.executor.name),
+                executor: args.noise.map_or(CellExecutor::plain(executing.executor), CellExecutor::noisy).name,
                 placer: name.clone(),
                 scheduler: scheduler.name.clone(),
                 repetition: 0,
@@ -110,6 +109,7 @@ impl Asked {
             network: args.network,
             goal: *goal,
             executor: executing.executor,
+            noise: args.noise,
             settings: &executing.settings,
             notify: executing.notify.clone(),
         }

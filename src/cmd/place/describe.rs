@@ -4,6 +4,7 @@ use placebench::algorithms::Named;
 use placebench::algorithms::period::Goal;
 use placebench::base::significant::{bytes_text, significant, time_text};
 use placebench::harness::changed::Executed;
+use placebench::harness::draws::Draws;
 use placebench::harness::evaluate::Evaluation;
 use placebench::harness::measurement::Measurement;
 use placebench::harness::results::Row;
@@ -67,8 +68,30 @@ pub(super) fn describe(
     let measurement = evaluation.timeline.measurement();
     let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
     let in_flight = in_flight.map(|text| ("in flight", text));
-    let lines = lines.into_iter().chain(in_flight).chain(changed).chain(numbered).chain(measured.into_iter().flatten());
+    let noisy = evaluation.timeline.draws().map(|draws| ("under noise", under_noise(row, draws)));
+    let lines = lines
+        .into_iter()
+        .chain(in_flight)
+        .chain(changed)
+        .chain(numbered)
+        .chain(noisy)
+        .chain(measured.into_iter().flatten());
     lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
+}
+
+/// What the draws say.
+fn under_noise(row: &Row, draws: &Draws) -> String {
+    let time = |value: f64| time_text(value, &row.time_unit);
+    let stretch = draws.stretch().map_or_else(|| "-".to_owned(), |stretch| format!("{stretch:.3}"));
+    format!(
+        "{}, {} draws: {stretch} times the predicted {}; 95 % within {}, from {} to {}",
+        row.executor,
+        draws.makespans.len(),
+        time(draws.predicted),
+        time(draws.percentile_95()),
+        time(draws.least()),
+        time(draws.largest())
+    )
 }
 
 /// What the placement is worth without the passes that changed it.

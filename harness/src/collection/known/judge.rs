@@ -117,6 +117,7 @@ impl CollectionInstance {
             network: *network,
             goal: Goal::Makespan,
             executor,
+            noise: None,
             settings: &self.plan.suite.execute,
             notify: silent(),
         }

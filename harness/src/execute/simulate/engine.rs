@@ -5,6 +5,7 @@ use placebench_datasets::{DeviceId, Instance, OpId, Time, Transfer, TransferId};
 
 use super::events::Events;
 use super::network::Network;
+use super::noise::Draw;
 use crate::execute::ExecutionError;
 use crate::timeline::{Choice, Interval, Timeline};
 
@@ -72,6 +73,8 @@ pub(super) struct Run<'a> {
     receivable: Events,
     /// `None` if every transfer starts when it is ready and takes latency + bytes / rate.
     network: Option<Box<dyn Network + 'a>>,
+    /// By how much what happens differs from the costs.
+    draw: Option<Draw>,
     /// Tasks that became executable at this instant.
     pub(super) ready: Vec<Task>,
     /// Transfers that became ready to go at this instant; transfers that just started.
@@ -114,10 +117,20 @@ pub(super) fn run_to_end<P: DevicePolicy>(
     }
 }
 
+/// How much longer a transfer takes than its costs say.
+fn stretch(draw: Option<&Draw>, transfer: &Transfer) -> f64 {
+    draw.map_or(1.0, |draw| draw.stretch(transfer))
+}
+
 impl<'a> Run<'a> {
     /// A run in which nothing has happened. Unless `tracks_arrivals`, the policy works out for itself when the last input
     /// of an op arrives, and reports that by [`Run::all_known`] instead of [`Run::deliver`].
-    pub(super) fn new(instance: &'a Instance, network: Option<Box<dyn Network + 'a>>, tracks_arrivals: bool) -> Self {
+    pub(super) fn new(
+        instance: &'a Instance,
+        network: Option<Box<dyn Network + 'a>>,
+        draw: Option<Draw>,
+        tracks_arrivals: bool,
+    ) -> Self {
         let graph = instance.graph();
         let (ops, devices) = (graph.op_count(), instance.cluster().device_count());
         let unfinished_inputs: Vec<u32> = graph.op_ids().map(|op| graph.in_degree(op) as u32).collect();
@@ -136,6 +149,7 @@ impl<'a> Run<'a> {
             receives_cost: instance.cluster().receives_cost(),
             receivable: Events::default(),
             network,
+            draw,
             ready: Vec::new(),
             ready_transfers: Vec::new(),
             started_transfers: Vec::new(),
@@ -218,7 +232,7 @@ impl<'a> Run<'a> {
         self.ready_transfers.sort_unstable();
         for id in self.ready_transfers.drain(..) {
             if let Some(transfer) = policy.transfer(id) {
-                network.ready(id, transfer);
+                network.ready(id, transfer, stretch(self.draw.as_ref(), transfer));
             }
         }
         network.start(self.now, &mut self.started_transfers);
@@ -268,7 +282,8 @@ impl<'a> Run<'a> {
             self.ready_transfers.push(id);
             return;
         }
-        let end = self.now + policy.transfer(id).map_or(0.0, |transfer| transfer.time);
+        let time = |transfer: &Transfer| transfer.time * stretch(self.draw.as_ref(), transfer);
+        let end = self.now + policy.transfer(id).map_or(0.0, time);
         if let Some(recorded) = self.timeline.transfers.get_mut(id.index()) {
             *recorded = Interval { start: self.now, end };
         }
@@ -294,6 +309,14 @@ impl<'a> Run<'a> {
     fn receive_time<P: DevicePolicy>(&self, policy: &P, id: TransferId) -> Time {
         let time = |of: &Transfer| self.instance.cluster().receive_time(of.bytes, of.from, of.to);
         policy.transfer(id).map_or(0.0, time)
+    }
+
+    /// What a send or receive op takes on its device in this draw.
+    fn drawn<P: DevicePolicy>(&self, policy: &P, id: TransferId, device: DeviceId, cost: Time) -> Time {
+        match (self.draw, policy.transfer(id)) {
+            (Some(draw), Some(transfer)) => cost * (draw.stretch(transfer) * draw.slowness(device)),
+            _ => cost,
+        }
     }
 
     #[inline]
@@ -358,18 +381,20 @@ impl<'a> Run<'a> {
         self.executable[device.index()] -= 1;
         let end = match task {
             Task::Op(op) => {
-                let end = self.now + self.instance.exec_time(op, device);
+                let cost = self.instance.exec_time(op, device);
+                let factor = |draw: Draw| draw.op_factor(self.instance, op, device);
+                let end = self.now + self.draw.map_or(cost, |draw| cost * factor(draw));
                 self.timeline.op_start[op.index()] = self.now;
                 self.timeline.op_finish[op.index()] = end;
                 end
             }
             Task::Send(transfer) => {
-                let end = self.now + self.send_time(policy, transfer);
+                let end = self.now + self.drawn(policy, transfer, device, self.send_time(policy, transfer));
                 self.timeline.sends[transfer.index()] = Some(Interval { start: self.now, end });
                 end
             }
             Task::Receive(transfer) => {
-                let end = self.now + self.receive_time(policy, transfer);
+                let end = self.now + self.drawn(policy, transfer, device, self.receive_time(policy, transfer));
                 self.timeline.receives[transfer.index()] = Some(Interval { start: self.now, end });
                 end
             }

@@ -3,8 +3,8 @@
 use placebench_algorithms::{Policy, SimulationState, Task};
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, Transfer, TransferId};
 
+use super::Simulator;
 use super::engine::{DevicePolicy, NEVER, Run};
-use super::network::NetworkModel;
 use crate::execute::ExecutionError;
 use crate::timeline::Timeline;
 
@@ -20,13 +20,15 @@ impl<'a> Fixed<'a> {
     }
 
     /// A run of a placed graph in which nothing has happened.
-    pub(super) fn run(placed: &'a PlacedGraph<'a>, network: &dyn NetworkModel, record_choices: bool) -> Run<'a> {
+    pub(super) fn run(placed: &'a PlacedGraph<'a>, simulator: &Simulator) -> Run<'a> {
+        let Simulator { network, record_choices, draw } = *simulator;
         let cluster = placed.instance().cluster();
         let (sends_cost, receives_cost) = (cluster.sends_cost(), cluster.receives_cost());
         let network = network.start(cluster);
         let has_contention = network.is_some();
-        // Without contention and with free sends and receives, all arrivals follow from the ends of the producers.
-        let mut run = Run::new(placed.instance(), network, has_contention || sends_cost || receives_cost);
+        // Without contention and with free sends and receives, all arrivals follow from the costs and the ends of the producers.
+        let tracks_arrivals = has_contention || sends_cost || receives_cost || draw.is_some();
+        let mut run = Run::new(placed.instance(), network, draw, tracks_arrivals);
         if sends_cost {
             run.total += placed.transfer_ids().filter(|&id| placed.has_send(id)).count();
         }
@@ -38,7 +40,7 @@ impl<'a> Fixed<'a> {
         run.timeline = Timeline {
             sends: vec![None; transfers_if(sends_cost)],
             receives: vec![None; transfers_if(receives_cost)],
-            transfers: vec![NEVER; transfers_if(has_contention || receives_cost)],
+            transfers: vec![NEVER; transfers_if(has_contention || receives_cost || draw.is_some())],
             choices: record_choices.then(|| Vec::with_capacity(tasks)),
             ..run.timeline
         };

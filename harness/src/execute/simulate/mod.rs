@@ -4,6 +4,7 @@ mod engine;
 mod events;
 mod fixed;
 pub mod network;
+mod noise;
 mod online;
 
 use placebench_algorithms::{OnlinePlacer, Plan, Scheduler, StopToken};
@@ -16,6 +17,7 @@ pub use network::{
     AcceleratorIo, ContentionFree, FairShare, LogGp, NETWORK_MODELS, NetworkModel, OnePort, PREDICTING_MODELS,
     network_model,
 };
+pub use noise::{Draw, Noise};
 
 use super::{ExecutionError, Executor, OnlineRun, Order};
 use crate::timeline::Timeline;
@@ -78,12 +80,14 @@ pub struct Simulator {
     pub network: &'static dyn NetworkModel,
     /// Whether [`Timeline::choices`] keeps every decision (16 bytes each). The mean is known without.
     pub record_choices: bool,
+    /// By how much what happens differs from the costs. Schedulers and placers know only the costs.
+    pub draw: Option<Draw>,
 }
 
 impl Simulator {
-    /// A simulator that records no choices.
+    /// A simulator that records no choices, and in which all takes what it costs.
     pub fn new(network: &'static dyn NetworkModel) -> Self {
-        Self { network, record_choices: false }
+        Self { network, record_choices: false, draw: None }
     }
 }
 
@@ -95,7 +99,7 @@ impl Default for Simulator {
 
 impl Executor for Simulator {
     fn demands(&self) -> Demands {
-        self.network.demands()
+        if self.draw.is_some() { Demands::Order } else { self.network.demands() }
     }
 
     fn network(&self) -> Option<&'static dyn NetworkModel> {
@@ -109,10 +113,10 @@ impl Executor for Simulator {
         stop: &StopToken,
     ) -> Result<Timeline, ExecutionError> {
         let mut policy = Fixed::new(placed, order.scheduler.start(placed, order.plan)?);
-        let mut run = Fixed::run(placed, self.network, self.record_choices);
+        let mut run = Fixed::run(placed, self);
         engine::run_to_end(&mut run, &mut policy, stop)?;
         run.check_finished()?;
-        Ok(run.timeline)
+        Ok(Timeline { is_measured: self.draw.is_some(), ..run.timeline })
     }
 
     fn execute_online(
@@ -121,7 +125,7 @@ impl Executor for Simulator {
         placer: &dyn OnlinePlacer,
         stop: &StopToken,
     ) -> Result<OnlineRun, ExecutionError> {
-        online::execute(instance, placer, self.network, stop)
+        online::execute(instance, placer, self, stop)
     }
 }
 

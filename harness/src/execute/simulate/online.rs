@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use placebench_algorithms::{Assignment, OnlinePlacer, OnlinePolicy, OnlineState, SimulationState, StopToken, Task};
 use placebench_datasets::{DeviceId, Edge, Instance, OpId, PlacedGraph, TensorId, Time, Transfer, TransferId, UnitId};
 
+use super::Simulator;
 use super::engine::{self, DevicePolicy, Run};
-use super::network::NetworkModel;
 use crate::execute::{ExecutionError, OnlineRun};
 use crate::timeline::Timeline;
 
@@ -17,13 +17,14 @@ const NONE: u32 = u32::MAX;
 pub(super) fn execute(
     instance: &Instance,
     placer: &dyn OnlinePlacer,
-    network: &dyn NetworkModel,
+    simulator: &Simulator,
     stop: &StopToken,
 ) -> Result<OnlineRun, ExecutionError> {
-    let mut run = Run::new(instance, network.start(instance.cluster()), true);
+    let mut run = Run::new(instance, simulator.network.start(instance.cluster()), simulator.draw, true);
     let mut online = Online { placer: placer.start(instance), ready: Vec::new(), given: Given::new(instance) };
     engine::run_to_end(&mut run, &mut online, stop)?;
-    online.given.finish(run)
+    let OnlineRun { placement, timeline } = online.given.finish(run)?;
+    Ok(OnlineRun { placement, timeline: Timeline { is_measured: simulator.draw.is_some(), ..timeline } })
 }
 
 /// Asks the placer, and keeps what it answered.

@@ -27,6 +27,11 @@ pub struct InstanceKey {
 }
 
 impl InstanceKey {
+    /// The same but for the graph: under what a placement of it is judged.
+    pub fn setting(&self) -> Self {
+        Self { graph: String::new(), ..self.clone() }
+    }
+
     /// What a mark of a figure stands for: see [`CellKey::mark`].
     pub fn mark(&self, placer: &str, scheduler: &str) -> String {
         let Self { graph, cluster, network, executor, .. } = self.clone();

@@ -105,7 +105,7 @@ struct Interfaces<'a> {
 }
 
 impl Network for Interfaces<'_> {
-    fn ready(&mut self, id: TransferId, transfer: &Transfer) {
+    fn ready(&mut self, id: TransferId, transfer: &Transfer, stretch: f64) {
         let link = self.cluster.link(transfer.from, transfer.to);
         if self.messages.len() <= id.index() {
             self.messages.resize(id.index() + 1, NO_MESSAGE);
@@ -113,9 +113,9 @@ impl Network for Interfaces<'_> {
         self.messages[id.index()] = Message {
             from: transfer.from.index(),
             to: transfer.to.index(),
-            latency: link.latency,
-            gap: transfer.bytes as f64 / link.rate,
-            time: transfer.time,
+            latency: link.latency * stretch,
+            gap: transfer.bytes as f64 / link.rate * stretch,
+            time: transfer.time * stretch,
             start: 0.0,
         };
         self.ready.push(id);

@@ -75,8 +75,8 @@ impl<F: Fn(DeviceId, DeviceId, u64) -> Time + Send + Sync> Occupancy for BusyPor
 /// At an instant the engine calls [`end`](Network::end) until there is none, then [`ready`](Network::ready) for each
 /// transfer that became ready, then [`start`](Network::start). It begins anew if something else happens at that instant.
 pub trait Network {
-    /// A transfer can go from now on; in ascending order of ids.
-    fn ready(&mut self, id: TransferId, transfer: &Transfer);
+    /// A transfer can go from now on; in ascending order of ids. Alone it takes `stretch` times what it costs.
+    fn ready(&mut self, id: TransferId, transfer: &Transfer, stretch: f64);
 
     /// Starts what can start now, and appends it to `started`. What was started before may change its end.
     fn start(&mut self, now: Time, started: &mut Vec<TransferId>);

@@ -217,7 +217,7 @@ impl Ports {
 }
 
 impl Network for Ports {
-    fn ready(&mut self, id: TransferId, transfer: &Transfer) {
+    fn ready(&mut self, id: TransferId, transfer: &Transfer, stretch: f64) {
         let (from, to) = (transfer.from.index(), transfer.to.index());
         if self.next.len() <= id.index() {
             self.next.resize(id.index() + 1, NONE);
@@ -226,7 +226,7 @@ impl Network for Ports {
         }
         let pair = from * self.devices + to;
         self.turn[id.index()] = self.turns;
-        self.time[id.index()] = transfer.time;
+        self.time[id.index()] = transfer.time * stretch;
         if self.head[pair] == NONE {
             self.head[pair] = id.0;
             self.head_turn[pair] = self.turns;

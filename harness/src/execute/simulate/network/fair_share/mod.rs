@@ -190,16 +190,16 @@ impl<'a> Flows<'a> {
 }
 
 impl Network for Flows<'_> {
-    fn ready(&mut self, id: TransferId, transfer: &Transfer) {
+    fn ready(&mut self, id: TransferId, transfer: &Transfer, stretch: f64) {
         let link = self.cluster.link(transfer.from, transfer.to);
         let devices = transfer.from.index() * self.cluster.device_count() + transfer.to.index();
         let takes_a_share = transfer.bytes > 0 && link.rate < f64::INFINITY;
         let flow = Flow {
             id,
             start: 0.0,
-            latency: link.latency,
-            time: transfer.time,
-            bytes: transfer.bytes as f64,
+            latency: link.latency * stretch,
+            time: transfer.time * stretch,
+            bytes: transfer.bytes as f64 * stretch,
             devices: takes_a_share.then_some(devices as u32),
             begin: 0.0,
         };
