@@ -31,7 +31,7 @@ fn a_calibration_writes_a_cluster_graphs_with_times_and_the_suite_that_executes_
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("placebench run machine/reality.toml"), "{}", text(&output.stdout));
     let plan = RunPlan::new(Suite::read(&folder.path().join("machine/reality.toml")).unwrap()).unwrap();
-    assert!(plan.cells.iter().all(|&cell| plan.executors[cell.executor].name == "jax"));
+    assert!(plan.cells.iter().all(|&cell| plan.executors[cell.executor].entry.name == "jax"));
     assert!(plan.cells.len() > 20);
     let cluster = &plan.suite.clusters[0];
     assert_eq!(cluster.memory, MemoryRule::Unlimited);

@@ -31,7 +31,8 @@ const SUITE: &str = r#"
     schedulers = ["pct", "msr"]
     networks = ["one_port"]
     executors = ["simulate", "threads"]
-    where = "executor=simulate placer=etf,cats,random,HEFT"
+    noise = ["op=0.3,draws=20"]
+    where = "executor=simulate,noise(op=0.3,draws=20) placer=etf,cats,random,HEFT"
     [execute]
     mean_op = "200us"
     repetitions = 3
@@ -71,7 +72,10 @@ fn arguments(row: &Columns) -> Vec<String> {
     let value = |column: &str| row[column].as_str().map_or_else(|| row[column].to_string(), str::to_owned);
     let options = ["cluster", "placer", "scheduler", "network", "seed"];
     let options = options.iter().flat_map(|option| [format!("--{option}"), value(option)]);
-    std::iter::once(value("graph")).chain(options).collect()
+    let executor = value("executor");
+    let noise = executor.strip_prefix("noise(").and_then(|rest| rest.strip_suffix(')'));
+    let noise = noise.into_iter().flat_map(|noise| ["--noise".to_owned(), noise.to_owned()]);
+    std::iter::once(value("graph")).chain(options).chain(noise).collect()
 }
 
 /// What `execute` writes for a row's cell, a failure too.
@@ -94,7 +98,11 @@ fn place_and_execute_answer_with_the_row_of_the_run_in_every_column_that_no_cloc
     std::fs::write(folder.join("tiny.toml"), TINY).unwrap();
     let run = answer(folder, &["run", "same.toml", "--out", "run", "--full", "-q", "--json"]);
     let rows: Vec<Columns> = run["rows"].as_array().unwrap().iter().map(columns).collect();
-    assert_eq!(rows.len(), 14, "two schedulers for three placers, one run with cats, on two clusters");
+    assert_eq!(
+        rows.len(),
+        28,
+        "two schedulers for three placers, one run with cats, on two clusters, with and without noise"
+    );
     let mut statuses: Vec<&str> = rows.iter().map(|row| row["status"].as_str().unwrap()).collect();
     statuses.sort_unstable();
     statuses.dedup();
@@ -137,7 +145,7 @@ fn a_measured_cell_has_the_same_columns_in_a_run_and_alone() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let suite = SUITE.replace(
-        "executor=simulate placer=etf,cats,random,HEFT",
+        "executor=simulate,noise(op=0.3,draws=20) placer=etf,cats,random,HEFT",
         "executor=threads placer=etf scheduler=pct cluster=gtx1080x2",
     );
     std::fs::write(folder.join("same.toml"), suite).unwrap();

@@ -95,6 +95,13 @@ pub trait Objective: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The same objective where the cost of each op and of each transfer varies by this coefficient of variation: the mean over
+    /// some draws; `None` if there is none.
+    fn under_noise(&self, variation: f64) -> Option<Arc<dyn Objective>> {
+        let _ = variation;
+        None
+    }
+
     /// What one sample keeps busy beside the devices' own work; `None` if that is not known. An objective whose goal is the period
     /// knows it.
     fn occupancy<'c>(&self, cluster: &'c Cluster) -> Option<Box<dyn Occupancy + 'c>> {

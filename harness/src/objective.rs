@@ -8,7 +8,7 @@ use placebench_algorithms::schedulers::{Pct, Static};
 use placebench_algorithms::{Algorithm, Decision, Judgement, Objective, PlaceError, Scheduler, StopToken};
 use placebench_datasets::{Cluster, DeviceId, Instance, MemoryRule, PlacedGraph};
 
-use crate::execute::simulate::{NetworkModel, Simulator};
+use crate::execute::simulate::{NetworkModel, Noise, Simulator};
 use crate::execute::{ExecutionError, Executor, Order};
 use crate::memory::MemoryUse;
 use crate::steady_state::SteadyState;
@@ -40,7 +40,15 @@ pub struct SimulatedObjective {
     schedulers: Vec<NamedScheduler>,
     names: Vec<Arc<str>>,
     goal: Goal,
+    /// By how much costs vary, if the mean over draws is what counts.
+    noise: Option<Noise>,
 }
+
+/// Draws of an objective under noise.
+const DRAWS: u32 = 30;
+
+/// What they are drawn from, which is no seed of a cell: plans are judged by other draws than they are chosen by.
+const DRAWN_FROM: u64 = 0x05ee_d0f0_b1ec_71fe;
 
 impl SimulatedObjective {
     /// For cells of this network model that one of these schedulers executes. `pct` comes first, and is the only one if none is
@@ -52,7 +60,7 @@ impl SimulatedObjective {
         }
         schedulers.sort_by_key(|scheduler| &*scheduler.name != Pct::NAME);
         let names = schedulers.iter().map(|scheduler| Arc::clone(&scheduler.name)).collect();
-        Self { network, schedulers, names, goal: Goal::Makespan }
+        Self { network, schedulers, names, goal: Goal::Makespan, noise: None }
     }
 
     /// The same runs, of which something else is minimised.
@@ -64,6 +72,28 @@ impl SimulatedObjective {
     pub fn scheduler_of(&self, decision: &Decision) -> &dyn Scheduler {
         let named = self.schedulers.iter().find(|scheduler| decision.scheduler.as_ref() == Some(&scheduler.name));
         &*named.unwrap_or(&self.schedulers[0]).scheduler
+    }
+}
+
+impl SimulatedObjective {
+    /// The mean makespan of the draws; `None` if costs do not vary.
+    fn mean_under_noise(
+        &self,
+        placed: &PlacedGraph<'_>,
+        order: Order<'_>,
+        stop: &StopToken,
+    ) -> Option<Result<f64, PlaceError>> {
+        let noise = self.noise?;
+        let run = |draw: u32| {
+            let drawn = Simulator { draw: Some(noise.draw(DRAWN_FROM, draw)), ..Simulator::new(self.network) };
+            match drawn.execute(placed, order, stop) {
+                Ok(timeline) => Ok(timeline.makespan()),
+                Err(ExecutionError::Stopped { .. }) => Err(PlaceError::Stopped),
+                Err(error) => Err(PlaceError::Unsupported(error.to_string())),
+            }
+        };
+        let makespans: Result<Vec<f64>, PlaceError> = (0..noise.draws).map(run).collect();
+        Some(makespans.map(|makespans| makespans.iter().sum::<f64>() / f64::from(noise.draws)))
     }
 }
 
@@ -96,7 +126,10 @@ impl Objective for SimulatedObjective {
                 Ok(timeline) => {
                     let excess_bytes = excess_bytes(&placed, &timeline);
                     let value = match busy {
-                        None => timeline.makespan(),
+                        None => match self.mean_under_noise(&placed, order, stop) {
+                            None => timeline.makespan(),
+                            Some(mean) => mean?,
+                        },
                         Some(busy) if excess_bytes > 0 => busy,
                         Some(busy) => SteadyState::new(&placed, &timeline, busy).period,
                     };
@@ -119,6 +152,11 @@ impl Objective for SimulatedObjective {
 
     fn for_goal(&self, goal: Goal) -> Option<Arc<dyn Objective>> {
         Some(Arc::new(self.clone().minimising(goal)))
+    }
+
+    fn under_noise(&self, variation: f64) -> Option<Arc<dyn Objective>> {
+        let noise = format!("op={variation},transfer={variation},draws={DRAWS}").parse().ok()?;
+        Some(Arc::new(Self { noise: Some(noise), ..self.clone() }))
     }
 
     fn occupancy<'c>(&self, cluster: &'c Cluster) -> Option<Box<dyn Occupancy + 'c>> {

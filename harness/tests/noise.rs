@@ -1,11 +1,16 @@
 //! Runs under costs that vary: the factors, the laws that every draw obeys, and what of it a row says.
 
+use std::sync::Arc;
+
+use placebench_algorithms::period::Goal;
 use placebench_algorithms::schedulers::Fifo;
-use placebench_algorithms::{Plan, Scheduler, StopToken, Task, registry};
-use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, Transfer};
+use placebench_algorithms::{PlaceContext, Plan, Scheduler, StopToken, Task, registry};
+use placebench_datasets::{DeviceId, Instance, OpId, PlacedGraph, Time, Transfer};
 use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, NetworkModel, Noise, Simulator};
 use placebench_harness::execute::{ExecutionError, Executor, Noisy, Order, order_of};
+use placebench_harness::objective::SimulatedObjective;
 use placebench_harness::problem::{ClusterEntry, GraphEntry, Problem};
+use placebench_harness::request::named_scheduler;
 use placebench_harness::validator::{Demands, validate};
 use proptest::prelude::*;
 
@@ -258,4 +263,46 @@ fn a_run_with_little_to_do_has_few_surprises() {
     let draws = executor.execute(&placed, order, &StopToken::default()).unwrap().draws().unwrap().clone();
     assert_eq!((draws.least(), draws.halves()), (draws.largest(), None));
     assert_eq!(draws.percentile_95(), draws.makespans[0]);
+}
+
+/// What is predicted for the answer of a placer, and its mean makespan under noise of 30 %.
+fn predicted_and_mean(instance: &Instance, placer: &str) -> (Time, Time) {
+    let schedulers = ["pct", "static", "fifo"].map(|name| named_scheduler(name).unwrap());
+    let objective = Arc::new(SimulatedObjective::new(&ContentionFree, &schedulers));
+    let context = PlaceContext { objective: Some(Arc::clone(&objective) as _), ..PlaceContext::default() };
+    let decision = registry::placer(&placer.parse().unwrap()).unwrap().place(instance, &context).unwrap();
+    let placed = PlacedGraph::new(instance, &decision.placement);
+    let order = Order { scheduler: objective.scheduler_of(&decision), plan: decision.plan.as_ref() };
+    let timeline = noisy(&ContentionFree, "0.3", 1).execute(&placed, order, &StopToken::default()).unwrap();
+    let draws = timeline.draws().unwrap();
+    (draws.predicted, draws.mean())
+}
+
+#[test]
+fn a_robust_sweep_plans_for_the_mean_and_not_for_what_is_predicted() {
+    let leveled = "leveled(levels=10,nodes_per_level=[5,15],level_edges.probability=0.2,level_edges.limit=2,\
+                   costs.ops=uniform(1000,100000),costs.tensor_bytes=uniform(1000,100000))";
+    let graph = GraphEntry { ccr: Some(5.0), ..GraphEntry::named(leveled).unwrap() };
+    let instance = Problem::new(&graph, &ClusterEntry::named("tiny3").unwrap(), 3).unwrap().instance;
+    let (predicted, mean) = predicted_and_mean(&instance, "sweep");
+    let (robustly_predicted, robust_mean) = predicted_and_mean(&instance, "sweep(robust=0.3)");
+    assert!(robust_mean < 0.99 * mean, "{robust_mean} {mean}");
+    assert!(predicted <= robustly_predicted, "{predicted} {robustly_predicted}");
+    assert_eq!(predicted_and_mean(&instance, "sweep(robust=0)"), (predicted, mean));
+    // Small graphs, which are solved, too.
+    let small = GraphEntry::named("leveled(levels=4,nodes_per_level=[3,5])").unwrap();
+    let small = Problem::new(&small, &ClusterEntry::named("tiny3").unwrap(), 1).unwrap().instance;
+    let [plain, robust] = ["sweep", "sweep(robust=0.3)"].map(|placer| predicted_and_mean(&small, placer));
+    assert!(robust.1 <= 1.01 * plain.1, "{robust:?} {plain:?}");
+}
+
+#[test]
+fn a_sweep_that_cannot_be_robust_says_so() {
+    let instance = convnet().instance;
+    let sweep = registry::placer(&"sweep(robust=0.1)".parse().unwrap()).unwrap();
+    let alone = sweep.place(&instance, &PlaceContext::default()).unwrap_err().to_string();
+    assert!(alone.contains("robust=0.1: nothing here draws makespans of costs that vary: leave it out"), "{alone}");
+    let period = SimulatedObjective::new(&ContentionFree, &[]).minimising(Goal::Period);
+    let context = PlaceContext { objective: Some(Arc::new(period)), ..PlaceContext::default() };
+    assert_eq!(sweep.place(&instance, &context).unwrap_err().to_string(), alone);
 }

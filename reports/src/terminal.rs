@@ -31,7 +31,9 @@ pub fn summary_tables(summary: &Summary) -> String {
         return text;
     }
     for Block { setting, columns } in blocks(summary) {
-        text.push_str(&format!("{title} relative to the best of the graph (*), each placer with its best scheduler{setting}\n"));
+        text.push_str(&format!(
+            "{title} relative to the best of the graph (*), each placer with its best scheduler{setting}\n"
+        ));
         text.push_str(&ratio_table(summary, &columns));
         text.push_str(&format!("\n\nTraffic between devices in MB, same placements{setting}\n"));
         text.push_str(&traffic_table(summary, &columns));
@@ -304,7 +306,8 @@ random   3.50  -
         assert!(text.lines().filter(header).all(|line| squeezed(line) == "placer a b mean"), "{text}");
         // Two settings fit side by side.
         let few: Vec<Row> = all.into_iter().filter(|row| !row.executor.as_str().ends_with("0.3)")).collect();
-        let few: Vec<Row> = few.into_iter().map(|row| Row { executor: row.executor.as_str()[..5].into(), ..row }).collect();
+        let few: Vec<Row> =
+            few.into_iter().map(|row| Row { executor: row.executor.as_str()[..5].into(), ..row }).collect();
         assert!(summary_tables(&summary_of(&few)).contains("a/simul"));
     }
 

@@ -11,6 +11,7 @@ use placebench::datasets::{DataflowGraph, MemoryRule, is_less};
 use placebench::harness::calibrate::{
     CalibrateSettings, Calibration, Line, PairFit, QuietMeasurement, measure_quietly,
 };
+use placebench::harness::execute::simulate::Noise;
 use placebench::harness::execute::{ExecuteSettings, Transport};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use placebench::harness::suite::{BuiltIn, Suite};
@@ -79,6 +80,8 @@ struct Answer<'a> {
     sharing: Vec<SharingAnswer<'a>>,
     /// How far network models are off that, the nearest first.
     networks: Vec<NetworkAnswer<'a>>,
+    /// By how much the times of ops, devices and transfers vary from run to run, as `--noise` takes it.
+    noise: Option<String>,
     /// Cores that other processes used meanwhile.
     other_load: Option<f64>,
     files: Vec<String>,
@@ -121,7 +124,7 @@ struct NetworkAnswer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn new(calibration: &'a Calibration, other_load: Option<f64>, files: Vec<String>) -> Self {
+    fn new(calibration: &'a Calibration, noise: Option<Noise>, other_load: Option<f64>, files: Vec<String>) -> Self {
         let cluster = &calibration.cluster;
         let name = |device| cluster.device(device).name.as_str();
         let device = |(device, line): (_, &Line)| DeviceAnswer {
@@ -144,6 +147,7 @@ impl<'a> Answer<'a> {
             transfers: calibration.pairs.iter().map(transfer).collect(),
             sharing: calibration.sharing.iter().map(shared).collect(),
             networks: calibration.networks.iter().map(|&(network, error)| NetworkAnswer { network, error }).collect(),
+            noise: noise.map(|noise| noise.to_string()),
             other_load,
             files,
         }
@@ -184,6 +188,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     value["other_load"] = other_load.into();
     drop(heeded);
     let calibration = Calibration::of(&measured)?;
+    let noise = measured.noise.and_then(|noise| noise.simulated());
     let mut graphs = Vec::new();
     for of in &measured.graphs {
         let (mut header, graph) = GraphEntry::named(&of.graph)?.load(0)?;
@@ -205,19 +210,20 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let mut predicts = String::new();
     if !graphs.is_empty() {
         let file = folder.join("reality.toml");
-        let text = reality(&graphs, args)?.to_toml().context("the suite")?;
+        let text = reality(&graphs, noise, args)?.to_toml().context("the suite")?;
         let fault = |error| anyhow!("{}: {error}", file.display());
         format::write_whole(&file, fault, |out| Ok(out.write_all(text.as_bytes())?))?;
         files.extend(graphs.iter().map(|(header, _)| shown(&folder.join(name_of(&header.name)))));
         files.push(shown(&file));
         predicts = format!("how well it predicts: placebench run {}\n", file.display());
     }
-    form.print(&Answer::new(&calibration, other_load, files), || report(&calibration, &args.out) + &predicts)?;
+    let answer = Answer::new(&calibration, noise, other_load, files);
+    form.print(&answer, || report(&calibration, noise, &args.out) + &predicts)?;
     Ok(Exit::SUCCESS)
 }
 
 /// The suite `reality` for what was measured: the graphs on this machine, predicted and executed.
-fn reality(graphs: &[(GraphHeader, DataflowGraph)], args: &Args) -> anyhow::Result<Suite> {
+fn reality(graphs: &[(GraphHeader, DataflowGraph)], noise: Option<Noise>, args: &Args) -> anyhow::Result<Suite> {
     let base = BuiltIn::find("reality").context("no built-in suite reality")?.suite()?;
     let graph = |(header, _): &(GraphHeader, DataflowGraph)| GraphEntry {
         file: Some(name_of(&header.name).into()),
@@ -236,6 +242,7 @@ fn reality(graphs: &[(GraphHeader, DataflowGraph)], args: &Args) -> anyhow::Resu
             .to_owned(),
         networks: vec!["loggp".to_owned()],
         executors: vec![args.executor.clone()],
+        noise: noise.into_iter().collect(),
         execute: ExecuteSettings { hosts: args.hosts.clone(), ..base.execute.clone() },
         graphs: graphs.iter().map(graph).collect(),
         clusters: vec![cluster],
@@ -247,7 +254,7 @@ fn name_of(graph: &str) -> &str {
     Path::new(graph).file_name().and_then(|name| name.to_str()).unwrap_or(graph)
 }
 
-fn report(calibration: &Calibration, out: &Path) -> String {
+fn report(calibration: &Calibration, noise: Option<Noise>, out: &Path) -> String {
     let cluster = &calibration.cluster;
     let name = |device| &cluster.device(device).name;
     let mut text = String::from("device: speed (how far ops of other types are off); overhead of an op\n");
@@ -280,6 +287,9 @@ fn report(calibration: &Calibration, out: &Path) -> String {
         let others = networks[nearest.len()..].iter().map(|(name, off)| format!("; {name}: {:.0} %", off * 100.0));
         let (nearest, others) = (nearest.join(" or "), others.collect::<String>());
         text += &format!("  nearest network model: {nearest}, off by {:.0} %{others}\n", off * 100.0);
+    }
+    if let Some(noise) = noise {
+        text += &format!("\nnoise of this machine, as coefficients of variation: --noise {noise}\n");
     }
     text + &format!("\nwritten: {}\n", out.display())
 }

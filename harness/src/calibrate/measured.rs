@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::execute::simulate::Noise;
+
 /// What `python3 -m placebench_extract calibrate NAME` answers, and what is measured of `threads`. All times are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -17,6 +19,28 @@ pub struct Measured {
     pub transfers: Vec<MeasuredTransfer>,
     /// Several pairs of devices that send at once, without pause.
     pub flows: Vec<Flow>,
+    /// By how much times vary from run to run, if that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<MeasuredNoise>,
+}
+
+/// A machine's own noise, as coefficients of variation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredNoise {
+    /// Of each op.
+    pub op: f64,
+    /// Of all that a device does in a step.
+    pub device: f64,
+    /// Of each transfer.
+    pub transfer: f64,
+}
+
+impl MeasuredNoise {
+    /// What simulates it, in thousandths; `None` if nothing varies.
+    pub fn simulated(&self) -> Option<Noise> {
+        let Self { op, device, transfer } = *self;
+        format!("op={op:.3},device={device:.3},transfer={transfer:.3}").parse().ok()
+    }
 }
 
 /// A device.

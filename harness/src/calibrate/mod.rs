@@ -16,7 +16,7 @@ use placebench_datasets::{
 };
 
 pub use fit::Line;
-pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredTransfer};
+pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredNoise, MeasuredTransfer};
 pub use quiet::{LOUD, QuietMeasurement, TOO_LOUD, measure_quietly};
 pub use run::measure;
 pub use settings::CalibrateSettings;
@@ -285,6 +285,7 @@ mod tests {
                 Flow { pairs: vec![[0, 1]], bytes: 1 << 22, seconds: 1e-3 },
                 Flow { pairs: vec![[0, 1], [1, 0]], bytes: 1 << 22, seconds: 1.8e-3 },
             ],
+            noise: None,
         }
     }
 

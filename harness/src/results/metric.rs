@@ -275,12 +275,15 @@ mod tests {
             "trafic".parse::<Metric>().unwrap_err().to_string(),
             "unknown metric 'trafic': did you mean 'traffic'?"
         );
-        assert!("beauty".parse::<Metric>().unwrap_err().to_string().contains("use one of makespan, slr,"));
+        assert!(
+            "beauty".parse::<Metric>().unwrap_err().to_string().contains("use one of makespan, p95, stretch, slr,")
+        );
         // A metric of which more is better is none by which less is judged.
         let judged = Metric::among("utilization", &Metric::judging()).unwrap_err().to_string();
         assert!(
-            judged
-                .starts_with("'utilization' cannot be used here, where less must be better: use one of makespan, slr,"),
+            judged.starts_with(
+                "'utilization' cannot be used here, where less must be better: use one of makespan, p95, stretch, slr,"
+            ),
             "{judged}"
         );
         assert!("failed".parse::<Metric>().is_err(), "a row has no number of failed cells");

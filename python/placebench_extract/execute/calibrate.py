@@ -11,7 +11,8 @@ One event `calibration` has
 - `transfers`: for each ordered pair and size the processor time of a tensor at the sender and at the receiver, and the
   time from the end of the op that made it until an op can read it (least, median);
 - `flows`: several pairs at once, each sending without pause: seconds a tensor. If two take as long as one, they do
-  not share.
+  not share;
+- `noise`: by how much ops, whole steps and transfers vary from run to run.
 """
 
 import os
@@ -22,6 +23,7 @@ from .calibration import FLOW_BYTES, FLOW_COUNT, SIZES, devices as all_devices, 
 from .clock import now
 from .driver import LEAD, Run, gather
 from .frameworks import framework
+from .machine_noise import MachineNoise
 from .model import model, parameters_of
 from .protocol import ExecuteError, event
 
@@ -39,18 +41,18 @@ def main(name, arguments):
     if not token:
         raise ExecuteError("problem", "with --hosts, the environment variable PLACEBENCH_TOKEN has the workers' token")
     measured = {"devices": None, "equations": [], "graphs": [], "transfers": [], "flows": []}
-    index = {}
+    index, noise = {}, MachineNoise()
     for number, graph in enumerate(options.graph or module.GRAPHS):
         with Run(name, devices, hosts, token) as run:
-            _graph(run, module, graph, measured, index)
+            _graph(run, module, graph, measured, index, noise)
             if number == 0:
                 event("ready", hardware=run.hardware())
-                measured["transfers"] = _transfers(run)
+                measured["transfers"] = _transfers(run, noise)
                 measured["flows"] = _flows(run)
-    event("calibration", **measured)
+    event("calibration", **measured, noise=noise.answer())
 
 
-def _graph(run, module, graph, measured, index):
+def _graph(run, module, graph, measured, index, noise):
     """Measures the equations of a graph, and its whole step on each device."""
     parameters = parameters_of(module, graph)
     program, flat = model(module, graph, parameters)
@@ -79,11 +81,16 @@ def _graph(run, module, graph, measured, index):
         for seconds, is_cpu, clock, device in zip(steps, is_cpus, answer["clocks"], answer["answers"]):
             seconds.append(device["busy"] / 1e9 if is_cpu else clock(device["end"]) / 1e6)
     samples = [[[] for _ in keys] for _ in run.devices]
+    by_op = [[[] for _ in ops] for _ in run.devices]
     for answer in (step(True) for _ in range(TRACED)):
-        for seconds, is_cpu, device in zip(samples, is_cpus, answer["answers"]):
+        for seconds, of_ops, is_cpu, device in zip(samples, by_op, is_cpus, answer["answers"]):
             for op, begin, end, busy in device["ops"]:
                 if which[op] is not None:
-                    seconds[which[op]].append((busy if is_cpu else end - begin) / 1e9)
+                    took = (busy if is_cpu else end - begin) / 1e9
+                    seconds[which[op]].append(took)
+                    of_ops[op].append(took)
+    for of_ops in by_op:
+        noise.add_ops(of_ops)
     within = [[statistics.median(times) for times in seconds] for seconds in samples]
     if measured["devices"] is None:
         measured["devices"] = [
@@ -130,7 +137,7 @@ def _add_equations(module, flat, keys, which, alone, within, measured, index):
         })  # fmt: skip
 
 
-def _transfers(run):
+def _transfers(run, noise):
     found = []
     for sender in range(len(run.devices)):
         for receiver in range(len(run.devices)):
@@ -143,6 +150,7 @@ def _transfers(run):
                 put, arrived = answers[sender]["put"], dict(answers[receiver]["arrived"])
                 apart = run.offsets[receiver] - run.offsets[sender]
                 took = sorted((arrived[transfer] - at - apart) / 1e9 for transfer, at in put)
+                noise.add_transfers(took)
                 found.append({
                     "from": sender, "to": receiver, "bytes": size, "count": count,
                     "sender_seconds": answers[sender]["busy"] / 1e9,

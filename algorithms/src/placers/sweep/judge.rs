@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::decision;
 use super::problem::Problem;
+use super::robust::Robust;
 use super::schedule::Schedule;
 use crate::schedulers::Static;
 use crate::{Algorithm, Decision, Judgement, Objective, PlaceContext, PlaceError, Plan};
@@ -23,7 +24,12 @@ pub(super) struct Judge<'c> {
     pub(super) is_exact: bool,
     /// Whether a placement can be refused after it was made.
     pub(super) can_refuse: bool,
+    /// What decides in the end, if costs vary.
+    pub(super) robust: Option<Robust>,
 }
+
+/// How much longer transfers are taken to last in one more search each, where they hold each other up.
+const FACTORS: [f64; 2] = [2.0, 4.0];
 
 impl<'c> Judge<'c> {
     /// What the objective says about networks, and the instance about sends and memory.
@@ -41,7 +47,14 @@ impl<'c> Judge<'c> {
         let is_free = contention == Contention::None && !cluster.sends_cost() && !cluster.receives_cost();
         let is_exact = is_free && follows_plans;
         let limited = instance.cluster().device_ids().any(|device| instance.peak_limit(device).is_some());
-        Ok(Self { context, contention, is_exact, can_refuse: limited && instance.memory_rule() == MemoryRule::Peak })
+        let can_refuse = limited && instance.memory_rule() == MemoryRule::Peak;
+        Ok(Self { context, contention, is_exact, can_refuse, robust: None })
+    }
+
+    /// How much longer transfers are taken to last, in one more search each.
+    pub(super) fn factors(&self) -> Vec<f64> {
+        let waiting = FACTORS.into_iter().filter(|_| self.contention != Contention::None);
+        self.robust.iter().map(Robust::slack).chain(waiting).collect()
     }
 
     /// Whether the model decides alone.

@@ -17,6 +17,7 @@ mod port_pass;
 mod ports;
 mod problem;
 pub(in crate::placers) mod random;
+mod robust;
 mod schedule;
 mod search;
 pub(in crate::placers) mod seeds;
@@ -40,8 +41,9 @@ use crate::period::Goal;
 use crate::{
     Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds, registry,
 };
-use judge::{Contention, Judge, Judged};
+use judge::{Judge, Judged};
 use problem::{Caution, Problem};
+use robust::Robust;
 use schedule::{Schedule, sorted_by};
 use search::{Effort, PortEffort, Search};
 use seeds::{Seed, all_placers, holds, schedule_of};
@@ -57,9 +59,6 @@ const SHARE_OF_LIMIT: f64 = 0.8;
 
 /// Share of a time that is given which the exact search may take.
 const SHARE_OF_PROOF: f64 = 0.1;
-
-/// How much longer transfers are taken to last in one more search each, where they hold each other up.
-const FACTORS: [f64; 2] = [2.0, 4.0];
 
 /// Improves the best of several schedules: by sweeps that put each op where the longest path through it is shortest, and by annealing
 /// on critical ops.
@@ -98,6 +97,8 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 /// - Told to stop, it answers with the best schedule so far if it has one.
 /// - Where `preset=fast`, or a `time`, finds nothing that fits, it goes on as `preset=default` says.
 /// - With `time` it goes on until the time is over, every other time from another start, so that the answer depends on the machine.
+/// - With `robust`, one more search takes transfers to last longer by that share. Of the best of all searches, with each scheduler, the
+///   answer has the least mean over draws of the objective ([`Objective::under_noise`]).
 /// - Temperatures and budgets are tuned: docs/BIAS.md says on what.
 /// - Where the period is minimised, none of this takes part, but annealing on the loads of devices and of what transfers share, from the
 ///   best of placements that others make. Nothing asks that what a device holds be contiguous.
@@ -111,6 +112,9 @@ pub struct Sweep {
     pub without: Without,
     /// What is minimised; `None` for what the objective does.
     pub goal: Option<Goal>,
+    /// By how much the cost of each op and each transfer varies, as a coefficient of variation: then the mean makespan over draws is
+    /// what counts. 0 where all takes what it costs.
+    pub robust: f64,
 }
 
 /// A part of [`Sweep`].
@@ -271,6 +275,13 @@ impl Algorithm for Sweep {
                 "a part that is left out, to see what it is worth: none, seeds, groups, sweeps, annealing or ports",
             )?,
             goal: Goal::param(params)?,
+            robust: params.number(
+                "robust",
+                0.0,
+                0.0..=10.0,
+                "the coefficient of variation of each op and transfer: minimises the mean makespan over draws, and searches with \
+                 slack for transfers, too",
+            )?,
         })
     }
 }
@@ -294,6 +305,8 @@ impl Placer for Sweep {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         context.stop.check()?;
         let context = &context.for_goal(self.goal)?;
+        // What cannot be heeded is said before it is ignored.
+        Robust::new(self.robust, context)?;
         if let Some(found) = of_least_period(instance, context, self.preset, self.time, None) {
             return found;
         }
@@ -343,7 +356,7 @@ impl Sweep {
         let caller = &limited(context, None);
         let context = &limited(context, deadline);
         // The network is probed in the caller's time: the time that is given may be over by then.
-        let judge = Judge { context, ..Judge::new(instance, caller)? };
+        let judge = Judge { context, robust: Robust::new(self.robust, caller)?, ..Judge::new(instance, caller)? };
         // Time that is given begins with what is known at once.
         let (heft, infeasible) = match Heft::with_defaults().place(instance, caller) {
             Ok(decision) => (Some(decision), None),
@@ -358,7 +371,7 @@ impl Sweep {
             Err(PlaceError::Stopped) if heft.is_some() => None,
             outcome => outcome?,
         };
-        if let Some(optimum) = optimum.as_ref().filter(|_| judge.is_model()) {
+        if let Some(optimum) = optimum.as_ref().filter(|_| judge.is_model() && judge.robust.is_none()) {
             let ranked = judge.rank(instance, vec![optimum.clone()]);
             return Ok(ranked.into_iter().next().map_or_else(|| optimum.clone(), |(_, optimum)| optimum));
         }
@@ -576,13 +589,11 @@ fn best_of(
         let found = search.run(schedules, search_until)?;
         let mut decisions = found.iter().map(|schedule| judge.planned(decision(&problem, schedule)));
         known.extend(decisions.by_ref().take(MOST_JUDGED));
-        if judge.contention != Contention::None {
-            for factor in FACTORS {
-                let slower = Problem::new(instance, factor).cautious(caution);
-                let known_there = found.iter().take(MOST_JUDGED).map(|schedule| schedule.on(&slower)).collect();
-                let more = Search { problem: &slower, ..search }.run(known_there, None)?;
-                known.extend(more.iter().take(MOST_JUDGED / 2).map(|found| decision(&problem, &found.on(&problem))));
-            }
+        for factor in judge.factors() {
+            let slower = Problem::new(instance, factor).cautious(caution);
+            let known_there = found.iter().take(MOST_JUDGED).map(|schedule| schedule.on(&slower)).collect();
+            let more = Search { problem: &slower, ..search }.run(known_there, None)?;
+            known.extend(more.iter().take(MOST_JUDGED / 2).map(|found| decision(&problem, &found.on(&problem))));
         }
         ranked = match judge.is_exact {
             true => judge.rank(instance, known.clone()),
@@ -615,6 +626,11 @@ fn best_of(
     ranked.sort_by(|a, b| a.0.compare(&b.0));
     if !judge.is_exact || !fits(&ranked) {
         ranked = judged::improve(&problem, context, judge, effort, deadline, ranked);
+    }
+    if let Some(robust) = &judge.robust
+        && let Some(best) = robust.best(instance, &context.stop, &ranked)
+    {
+        return Ok(Some(best));
     }
     let Some((rank, best)) = ranked.into_iter().next() else { return Ok(None) };
     // What was planned or tried for one scheduler may be better with another; so may what the search began with, whatever its plan.

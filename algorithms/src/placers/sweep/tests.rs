@@ -372,7 +372,7 @@ fn where_transfers_hold_each_other_up_the_time_that_is_given_is_used() {
     let judged = |time: Option<Duration>| {
         let objective = Arc::new(Parity::default());
         let context = PlaceContext { objective: Some(objective.clone()), ..PlaceContext::default() };
-        let sweep = Sweep { preset: Preset::Fast, time, without: Without::Nothing, goal: None };
+        let sweep = Sweep { preset: Preset::Fast, time, without: Without::Nothing, goal: None, robust: 0.0 };
         sweep.place(&one_long_op(2), &context).unwrap();
         objective.judged.load(Ordering::Relaxed)
     };
@@ -446,7 +446,7 @@ fn what_another_placer_fits_in_does_not_end_the_search_for_what_fits() {
     let context = PlaceContext { objective: Some(Arc::new(SumOnFirst)), ..PlaceContext::default() };
     // A time that is given is not for the model alone: what it finds without limits does not fit.
     for time in [None, Some(Duration::from_secs(1))] {
-        let sweep = Sweep { preset: Preset::Fast, time, without: Without::Groups, goal: None };
+        let sweep = Sweep { preset: Preset::Fast, time, without: Without::Groups, goal: None, robust: 0.0 };
         let decision = sweep.place(&instance, &context).unwrap();
         // All on the slow device would take 100.
         let judgement = SumOnFirst.judge(&instance, &decision, &StopToken::default()).unwrap();
