@@ -148,13 +148,13 @@ impl Partitioner for Multilevel {
     fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         if self.objective == Objective::Cut {
             let problem = Problem::new(graph, request, self.acyclic)?;
-            let solver = Solver::new(&problem, self.settings());
+            let solver = Solver::new(&problem, self.joining(self.preset.settings()));
             let best = if self.acyclic { acyclic::partition(&solver, self.preset)? } else { solver.partition()? };
             return problem.complete(best.block_of);
         }
         let nets = nets_of(graph, request)?;
         let problem = Problem::of_nets(graph, &nets, request, self.acyclic)?;
-        let solver = Solver::new(&problem, self.settings());
+        let solver = Solver::new(&problem, self.joining(self.preset.settings_for_nets()));
         let best = if self.acyclic {
             let start = Self { objective: Objective::Cut, ..*self }.partition(graph, request)?;
             solver.improve(problem.restrict(start.block_of))
@@ -174,8 +174,8 @@ impl Partitioner for Multilevel {
 }
 
 impl Multilevel {
-    fn settings(&self) -> Settings {
-        let settings = self.preset.settings();
+    /// Settings that join vertices as they should be.
+    fn joining(&self, settings: Settings) -> Settings {
         match self.coarsening {
             Coarsening::Clusters => settings,
             Coarsening::Matching => Settings { max_members: 2, ..settings },

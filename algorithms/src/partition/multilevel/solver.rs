@@ -14,9 +14,6 @@ use super::settings::Settings;
 use super::structure::Structure;
 use crate::partition::PartitionError;
 
-/// A bisection of the coarsest graph coarsens it further, to this many vertices.
-const BISECTION_TARGET: usize = 120;
-
 /// A graph with fewer entries is small: several runs cost little.
 const SMALL: usize = 100_000;
 
@@ -38,7 +35,7 @@ struct Finished {
 pub(crate) struct Solver<'p, S = Graph<'p>> {
     pub(crate) problem: &'p Problem<'p, S>,
     settings: Settings,
-    /// For each vertex, if the graph is small.
+    /// For each vertex, if runs keep to them.
     communities: Option<Vec<u32>>,
 }
 
@@ -57,7 +54,7 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
                 None => self.best(None, self.begin(0)),
             }
         } else {
-            if self.is_small() {
+            if self.is_small() || self.settings.always_communities {
                 self.communities = Some(problem.graph.communities(&problem.request.stop));
             }
             let (start, first) = rayon::join(|| best_start(problem), || self.begin(0));
@@ -79,8 +76,9 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
     fn begin(&self, run: u64) -> Initial<S> {
         let Problem { graph, request, max_block_weights, .. } = self.problem;
         let coarsening = self.coarsening(run);
-        // Communities hide some cuts: every second run does without.
-        let communities = self.communities.as_deref().filter(|_| run.is_multiple_of(2));
+        // Communities hide some cuts of graphs: every second run does without.
+        let within = self.settings.always_communities || run.is_multiple_of(2);
+        let communities = self.communities.as_deref().filter(|_| within);
         let (levels, communities) = coarsen(graph, &coarsening, communities, &request.stop);
         let coarsest = levels.last().map_or(graph, |level| &level.graph);
         let config = InitialConfig {
@@ -88,7 +86,7 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
             trials: if self.is_small() { self.settings.trials_if_small } else { self.settings.trials },
             max_members: coarsening.max_members,
             by_size: coarsening.by_size,
-            coarsen_to: BISECTION_TARGET,
+            coarsen_to: self.settings.bisection_target,
             effort: &self.settings.initial,
             seed: Random::new(request.seed, 1 + run).next(),
         };
