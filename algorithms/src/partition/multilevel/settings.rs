@@ -113,7 +113,7 @@ impl Preset {
             Self::Default => {
                 let longer = |global| FmConfig { rounds: 6, patience: 2000, ..global };
                 let effort = Effort { global: settings.effort.global.map(longer), ..settings.effort };
-                Settings { trials_if_small: 12, runs_if_small: 5, effort, ..settings }
+                Settings { trials_if_small: 12, runs_if_small: 4, effort, ..settings }
             }
             Self::Quality => Settings { runs_if_small: 6, ..settings },
         }
