@@ -343,16 +343,24 @@ impl<S: Structure> View for DeltaView<'_, '_, S> {
 mod tests {
     use super::*;
     use crate::partition::multilevel::graph::Graph;
+    use crate::partition::multilevel::nets::Nets;
 
-    fn together(graph: &Graph<'_>, max_block_weights: &[i64], seeds_each: usize, threads: usize) -> (Vec<u32>, i64) {
-        let blocks = max_block_weights.len() as u32;
+    fn together<S: Structure>(
+        graph: &S,
+        max_block_weights: &[i64],
+        seeds_each: usize,
+        threads: usize,
+    ) -> (Vec<u32>, i64) {
+        let (blocks, count) = (max_block_weights.len() as u32, graph.len() as u32);
         let mut partition =
-            PartitionedGraph::new(graph, max_block_weights, (0..200).map(|vertex| vertex % blocks).collect(), |_| true);
+            PartitionedGraph::new(graph, max_block_weights, (0..count).map(|vertex| vertex % blocks).collect(), |_| {
+                true
+            });
         let before = partition.cut();
-        let seeds: Vec<u32> = (0..200).filter(|vertex| vertex % 3 > 0).collect();
+        let seeds: Vec<u32> = (0..count).filter(|vertex| vertex % 3 > 0).collect();
         let starts: Vec<&[u32]> = seeds.chunks(seeds_each).collect();
         // A vertex that has moved already stays where it is.
-        let (mut moved, mut touched) = (vec![false; 200], Vec::new());
+        let (mut moved, mut touched) = (vec![false; graph.len()], Vec::new());
         moved[1] = true;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let workspaces = Pool::default();
@@ -360,14 +368,14 @@ mod tests {
         assert_eq!((before - graph.cut(&partition.block_of), partition.cut()), (told, graph.cut(&partition.block_of)));
         assert_eq!((partition.overload(), partition.block_of[1]), (0, 1 % blocks));
         let again = PartitionedGraph::new(graph, max_block_weights, partition.block_of.clone(), |_| true);
-        for vertex in 0..200 {
+        for vertex in 0..count {
             for block in 0..blocks {
                 assert_eq!(partition.connection_to(vertex, block), again.connection_to(vertex, block));
             }
         }
         assert_eq!(again.block_weights, partition.block_weights);
         touched.sort_unstable();
-        let marked: Vec<u32> = (0..200).filter(|&vertex| vertex != 1 && moved[vertex as usize]).collect();
+        let marked: Vec<u32> = (0..count).filter(|&vertex| vertex != 1 && moved[vertex as usize]).collect();
         assert_eq!(touched, marked);
         (partition.block_of, told)
     }
@@ -381,6 +389,19 @@ mod tests {
                 let one = together(&graph, &max_block_weights, seeds_each, 1);
                 assert!(one.1 > 0, "{seed} {seeds_each}");
                 assert_eq!(one, together(&graph, &max_block_weights, seeds_each, 3));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_goes_for_nets() {
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 30)] {
+            let nets = Nets::tangle(seed);
+            let max_block_weights = vec![nets.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
+            for seeds_each in [1, 7, 50] {
+                let one = together(&nets, &max_block_weights, seeds_each, 1);
+                assert!(one.1 > 0, "{seed} {seeds_each}");
+                assert_eq!(one, together(&nets, &max_block_weights, seeds_each, 3));
             }
         }
     }
