@@ -1,12 +1,13 @@
-//! Partitions hypergraphs and judges the connectivity, to compare with other partitioners.
+//! Partitions hypergraphs and judges their connectivity, to compare with other partitioners.
 //!
 //! ```text
 //! cargo run --release -p placebench-algorithms --example hypergraphs -- export nmt nmt.hgr
-//! cargo run --release -p placebench-algorithms --example hypergraphs -- 8 1 'multilevel(objective=connectivity)' nmt.hgr
+//! cargo run --release -p placebench-algorithms --example hypergraphs -- \
+//!     8 1 'multilevel(objective=connectivity)' nmt.hgr
 //! ```
 //! The first writes the tensors of a graph of the catalogue as nets, with weights in 31 bits. The second partitions files
-//! into 8 blocks with seed 1 and an imbalance of 3 %, and prints a line for each: name, blocks, seed, the sum of
-//! weight · (blocks of the net − 1), the imbalance, and processor seconds.
+//! into 8 blocks with seed 1 and an imbalance of 3 %, and prints a line for each: name, blocks, seed, the sum of weight ·
+//! (blocks of the net − 1), the imbalance, and processor seconds.
 
 use std::path::Path;
 use std::sync::Arc;

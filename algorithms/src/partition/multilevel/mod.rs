@@ -25,7 +25,7 @@ use self::refinement::Scored;
 pub use self::settings::Preset;
 use self::settings::Settings;
 use self::solver::Solver;
-use super::{Partition, PartitionError, PartitionRequest, Partitioner};
+use super::{NetWeight, Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Named, Params, SpecError};
 
 /// What the partitioner minimises.
@@ -33,10 +33,10 @@ use crate::{Algorithm, Named, Params, SpecError};
 pub enum Objective {
     /// The weight of the edges between blocks.
     Cut,
-    /// The weight of each net of the request once for each further block that the net is in. Without nets, a vertex and its
-    /// neighbours are a net of weight 1.
+    /// The weight of each net of the request once for each further block that the net is in. Tensors weigh what edges
+    /// do. Without nets, a vertex and its neighbours are a net of weight 1.
     Connectivity,
-    /// The same, where the nets of a dataflow graph are to be its tensors, weighing their bytes.
+    /// The same, but tensors weigh their bytes, however edges are weighed.
     Traffic,
 }
 
@@ -111,9 +111,9 @@ impl Named for Coarsening {
 /// too long. Coarsening joins vertices of one block only, so that its clusters
 /// need not be acyclic.
 ///
-/// Nets instead of edges take the same way. A pin of a net of p pins belongs to another as by an edge of 1 / (p − 1) of the
-/// net's weight; nets of more than 1000 pins are passed over in that. Blocks of small edge cut are refined
-/// for nets in V-cycles. On small graphs the better of both ways counts; acyclic blocks only come this way.
+/// Nets instead of edges take the same way. A pin of a net of p pins belongs to another as by an edge of 1 / (p − 1) of
+/// the net's weight; nets of more than 1000 pins are passed over in that. Blocks of small edge cut are refined for nets
+/// in V-cycles. On small graphs the better of both ways counts; acyclic blocks only come this way.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
     /// Time against quality.
@@ -173,8 +173,12 @@ impl Partitioner for Multilevel {
         problem.complete(best.block_of)
     }
 
-    fn counts_nets(&self) -> bool {
-        self.objective != Objective::Cut
+    fn counts_nets(&self) -> Option<NetWeight> {
+        match self.objective {
+            Objective::Cut => None,
+            Objective::Connectivity => Some(NetWeight::Edge),
+            Objective::Traffic => Some(NetWeight::Bytes),
+        }
     }
 
     fn needs_order(&self) -> bool {

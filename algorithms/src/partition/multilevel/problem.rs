@@ -1,4 +1,5 @@
-//! The problem as the levels see it: the working graph or nets, and the maximum block weights. And the way back to the caller's graph.
+//! The problem as the levels see it: the working graph or nets, and the maximum block weights. And the way back to the
+//! caller's graph.
 //!
 //! Vertices without neighbours are set aside, and packed where there is room once all others have their blocks.
 

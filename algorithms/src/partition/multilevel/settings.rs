@@ -103,8 +103,9 @@ impl Preset {
         }
     }
 
-    /// The same for nets. They hold more vertices together than edges do: searches from the whole boundary pay for longer,
-    /// and those that start where the structure of the finest level is known, in communities and with more vertices left.
+    /// The same for nets. They hold more vertices together than edges do: searches from the whole boundary pay for
+    /// longer, and those that start where the structure of the finest level is known, in communities and with more
+    /// vertices left.
     pub(crate) fn settings_for_nets(self) -> Settings {
         let settings =
             Settings { target_per_block: 160, bisection_target: 60, always_communities: true, ..self.settings() };

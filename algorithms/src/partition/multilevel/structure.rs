@@ -1,6 +1,7 @@
 //! What is divided, as the levels see it: vertices with edges, or vertices with nets.
 //!
-//! A graph is a hypergraph whose nets have two pins. So both share every phase, and each phase is compiled for each of them.
+//! A graph is a hypergraph whose nets have two pins. So both share every phase, and each phase is compiled for each of
+//! them.
 
 use rayon::prelude::*;
 
@@ -20,12 +21,12 @@ pub(crate) trait Pins {
     fn move_pin(&mut self, net: u32, from: u32, to: u32) -> (i64, i64);
 }
 
-/// Vertices that belong together more or less, and what a partition of them costs: its **cut**. For a graph it is the weight
-/// of the edges between blocks; for nets, the weight of each net once for each further block that it is in.
+/// Vertices that belong together more or less, and what a partition of them costs: its **cut**. For a graph it is the
+/// weight of the edges between blocks; for nets, the weight of each net once for each further block that it is in.
 ///
-/// A vertex is **connected** to a block by the edges that lead there, or by the nets that have another pin there. A move
-/// from one block to another lowers the cut by the weight of the connection to the new one, less that to the old one. This
-/// holds for both, so that they share the gain cache.
+/// A vertex is **connected** to a block by the edges that lead there, or by the nets that have another pin there. A
+/// move from one block to another lowers the cut by the weight of the connection to the new one, less that to the old
+/// one. This holds for both, so that they share the gain cache.
 pub(crate) trait Structure: Sync + Sized {
     /// Number of vertices.
     fn len(&self) -> usize;
@@ -41,8 +42,8 @@ pub(crate) trait Structure: Sync + Sized {
     /// Whether all edges or nets weigh 1.
     fn is_even(&self) -> bool;
 
-    /// Calls `visit` with each neighbour and how much the vertex and it belong together. A neighbour may come several times;
-    /// what it comes with adds up.
+    /// Calls `visit` with each neighbour and how much the vertex and it belong together. A neighbour may come several
+    /// times; what it comes with adds up.
     fn for_each_tie(&self, vertex: u32, visit: impl FnMut(u32, i64));
 
     /// A community for each vertex, for coarsening to keep to.
@@ -100,8 +101,9 @@ pub(crate) trait Structure: Sync + Sized {
         pins: impl Fn(u32) -> &'p [Connection],
     );
 
-    /// After a move of a vertex, calls `visit` with each neighbour whose connections change: by how much that to `from` falls
-    /// and that to `to` rises. A neighbour may come several times, each time when only some of its changes are made.
+    /// After a move of a vertex, calls `visit` with each neighbour whose connections change: by how much that to `from`
+    /// falls and that to `to` rises. A neighbour may come several times, each time when only some of its changes are
+    /// made.
     fn for_each_change<P: Pins>(
         &self,
         pins: &mut P,

@@ -152,8 +152,8 @@ pub(crate) fn append<T: Copy + Send + Sync>(numbers: &mut Vec<T>, others: &[T]) 
     numbers.par_extend(others.par_iter().with_min_len(LONG).copied());
 }
 
-/// By how many bits weights are shifted so that their sum takes fewer than `bits`. One bit is left over, since rounding up
-/// adds less than one to each weight.
+/// By how many bits weights are shifted so that their sum takes fewer than `bits`. One bit is left over, since rounding
+/// up adds less than one to each weight.
 fn shift(total: u64, bits: u32) -> u32 {
     (u64::BITS - total.leading_zeros()).saturating_sub(bits - 1)
 }

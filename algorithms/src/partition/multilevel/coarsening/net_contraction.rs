@@ -1,4 +1,5 @@
-//! Contraction of nets: each cluster becomes a vertex. Nets within a cluster vanish, and nets with the same pins become one.
+//! Contraction of nets: each cluster becomes a vertex. Nets within a cluster vanish, and nets with the same pins become
+//! one.
 
 use rayon::prelude::*;
 
@@ -19,8 +20,8 @@ struct Made {
     hashes: Vec<u64>,
 }
 
-/// The nets of the clusters: `cluster_of` gives each vertex a cluster below `clusters`. Nets keep their order; of nets with
-/// the same pins, the first has the weight of all.
+/// The nets of the clusters: `cluster_of` gives each vertex a cluster below `clusters`. Nets keep their order; of nets
+/// with the same pins, the first has the weight of all.
 ///
 /// # Complexity
 /// O(vertices + pins · log largest net).

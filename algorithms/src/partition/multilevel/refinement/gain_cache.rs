@@ -12,7 +12,8 @@ pub(crate) struct Target {
     pub(crate) gain: i64,
 }
 
-/// A block, and how much a vertex is connected to it, or how many pins a net has there. Both share a word, so that more of them fit into a cache.
+/// A block, and how much a vertex is connected to it, or how many pins a net has there. Both share a word, so that more
+/// of them fit into a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Connection(u64);
 
@@ -38,8 +39,8 @@ impl Connection {
     }
 }
 
-/// The connections of a vertex, or the pins of a net. A dense row has a place for each block; any other lists the blocks that
-/// the vertex is connected to, which are fewer.
+/// The connections of a vertex, or the pins of a net. A dense row has a place for each block; any other lists the
+/// blocks that the vertex is connected to, which are fewer.
 pub(crate) struct GainRow<'c> {
     /// With room for all connections that there can be; what lies behind is not touched, but by [`GainRow::clear`].
     pub(crate) connections: &'c mut [Connection],
