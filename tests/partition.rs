@@ -307,7 +307,7 @@ fn an_edge_from_its_other_end_is_the_same_and_the_first_line_that_differs_is_nam
 }
 
 #[test]
-fn volume_moves_fewer_bytes_than_a_small_cut() {
+fn little_traffic_moves_fewer_bytes_than_a_small_cut() {
     let folder = tempfile::tempdir().unwrap();
     let traffic = |algorithm: &str| {
         let arguments = ["partition", "nmt", "-k8", "--seed=1", "-a", algorithm, "-o", "p", "--json"];
@@ -316,7 +316,7 @@ fn volume_moves_fewer_bytes_than_a_small_cut() {
         let answer: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
         answer["traffic"].as_u64().unwrap()
     };
-    assert!(traffic("multilevel(objective=volume)") < traffic("multilevel"));
+    assert!(traffic("multilevel(objective=traffic)") < traffic("multilevel"));
 }
 
 /// Weighed by bytes, edges without bytes are free to cut, but each costs a latency.

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod exact;
+mod hypergraphs;
 mod list_constraints;
 mod list_golden;
 mod list_overheads;

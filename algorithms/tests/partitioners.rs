@@ -17,7 +17,8 @@ fn specs() -> Vec<String> {
             "multilevel(acyclic=true)",
             "multilevel(preset=fast,acyclic=true)",
             "multilevel(preset=quality,acyclic=true)",
-            "multilevel(objective=volume)",
+            "multilevel(objective=connectivity)",
+            "multilevel(objective=traffic,preset=quality)",
             "multilevel(coarsening=matching)",
             "fiduccia_mattheyses(scheme=direct)",
             "chunk(order=degree)",
@@ -308,13 +309,13 @@ fn heavy_operations_fill_many_blocks_within_their_bounds() {
 }
 
 #[test]
-fn whoever_asks_for_little_volume_gets_no_more_than_with_a_small_cut() {
+fn little_traffic_between_vertices_is_no_more_than_with_a_small_cut() {
     let mut lowered = false;
     for name in ["transformer", "nmt"] {
         let graph = of_catalogue(name);
         let request = PartitionRequest::new(8, 0.1, 1);
         let volume = |spec| quality::communication_volume(&graph, &check(spec, &graph, &request).unwrap());
-        let (low, usual) = (volume("multilevel(objective=volume)"), volume("multilevel"));
+        let (low, usual) = (volume("multilevel(objective=traffic)"), volume("multilevel"));
         assert!(low <= usual, "{name}: {low} and {usual}");
         lowered |= low < usual;
     }
@@ -322,7 +323,7 @@ fn whoever_asks_for_little_volume_gets_no_more_than_with_a_small_cut() {
 }
 
 #[test]
-fn whoever_asks_for_little_volume_of_tensors_moves_fewer_bytes() {
+fn little_traffic_of_tensors_moves_fewer_bytes_than_a_small_cut() {
     for (name, blocks) in [("nmt", 8), ("nmt", 4), ("transformer", 8), ("lstm_lm", 4)] {
         let (_, dataflow) = catalogue::load(name).unwrap();
         let view = View::of_graph(&dataflow, ViewOptions::default()).unwrap();
@@ -335,7 +336,7 @@ fn whoever_asks_for_little_volume_of_tensors_moves_fewer_bytes() {
             (quality::connectivity(&nets, &partition), partition)
         };
         for more in ["", "acyclic=true,"] {
-            let ((few, partition), (usual, _)) = (bytes("volume", more), bytes("cut", more));
+            let ((few, partition), (usual, _)) = (bytes("traffic", more), bytes("cut", more));
             // Acyclic blocks may leave no single vertex a way.
             assert!(
                 few < usual || (few == usual && !more.is_empty()),
@@ -351,7 +352,7 @@ fn nets_of_another_graph_are_refused() {
     let nets = Arc::new(Hypergraph::from_nets(3, vec![0, 2], vec![0, 2], None, None).unwrap());
     let request = PartitionRequest { nets: Some(nets), ..PartitionRequest::new(2, 0.1, 0) };
     assert!(partition("multilevel", &path(9), &request).is_ok(), "it does not look at them");
-    let refused = partition("multilevel(objective=volume)", &path(9), &request);
+    let refused = partition("multilevel(objective=traffic)", &path(9), &request);
     assert!(matches!(refused, Err(PartitionError::Unsupported(reason)) if reason.starts_with("the nets have 3 vert")));
 }
 

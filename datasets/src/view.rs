@@ -130,6 +130,9 @@ pub struct View {
     graph: UndirectedGraph,
     vertex_of_op: Vec<u32>,
     keeps_order: bool,
+    edge_weight: EdgeWeight,
+    /// What a transfer takes for itself, and for a byte, if edges weigh that.
+    transfer: Option<(Time, Time)>,
 }
 
 impl View {
@@ -185,6 +188,7 @@ impl View {
         let weights = weights.into_iter().map(|weight| weight.max(1)).collect();
         let pair = |source: OpId, edge: crate::Edge| (vertex_of_op[source.index()], vertex_of_op[edge.op.index()]);
         let mut edges: Vec<(u32, u32, u64)> = Vec::with_capacity(graph.edge_count());
+        let mut transfer = None;
         match options.edge_weight {
             EdgeWeight::Bytes => {
                 edges.extend(graph.edges().filter_map(|(source, edge)| {
@@ -199,6 +203,7 @@ impl View {
                 let cluster = cluster.ok_or(ViewError::NoCluster)?;
                 let kinds = graph.op_ids().map(kinds).reduce(KindSet::union).unwrap_or(KindSet::ALL);
                 let (latency, per_byte) = mean_transfer(cluster, kinds);
+                transfer = Some((latency, per_byte));
                 let time = |edge| latency + graph.edge_bytes(edge) as f64 * per_byte;
                 let times: Vec<f64> = graph.edges().map(|(_, edge)| time(edge)).collect();
                 let weights = whole_numbers(&times, false);
@@ -212,7 +217,7 @@ impl View {
             || options.edge_weight != EdgeWeight::Bytes || graph.edges().all(|(_, edge)| graph.edge_bytes(edge) > 0);
         let keeps_order = options.vertices == Vertices::Ops && has_all_edges();
         let graph = UndirectedGraph::from_edges(vertices, edges.iter().copied(), Some(weights))?;
-        Ok(Self { graph, vertex_of_op, keeps_order })
+        Ok(Self { graph, vertex_of_op, keeps_order, edge_weight: options.edge_weight, transfer })
     }
 
     /// The undirected graph.
@@ -269,6 +274,34 @@ impl View {
     /// # Complexity
     /// O(ops + edges · log degree).
     pub fn hypergraph(&self, graph: &DataflowGraph) -> Result<Hypergraph, HypergraphError> {
+        self.tensors(graph, <[u64]>::to_vec)
+    }
+
+    /// The same hypergraph with tensors that weigh what the view's edges weigh: bytes, the mean time of one transfer,
+    /// or 1. Times are scaled to a total of about 2^32.
+    ///
+    /// # Errors
+    /// If the weights add up to more than 64 bits hold.
+    ///
+    /// # Complexity
+    /// O(ops + edges · log degree).
+    pub fn nets(&self, graph: &DataflowGraph) -> Result<Hypergraph, HypergraphError> {
+        self.tensors(graph, |bytes| match (self.edge_weight, self.transfer) {
+            (EdgeWeight::Count, _) => vec![1; bytes.len()],
+            (EdgeWeight::Time, Some((latency, per_byte))) => {
+                let times: Vec<f64> = bytes.iter().map(|&bytes| latency + bytes as f64 * per_byte).collect();
+                whole_numbers(&times, false)
+            }
+            _ => bytes.to_vec(),
+        })
+    }
+
+    /// A net for each tensor with bytes and pins in several vertices; `weigh` turns the bytes of all into weights.
+    fn tensors(
+        &self,
+        graph: &DataflowGraph,
+        weigh: impl FnOnce(&[u64]) -> Vec<u64>,
+    ) -> Result<Hypergraph, HypergraphError> {
         let (mut offsets, mut pins, mut weights) = (vec![0u64], Vec::new(), Vec::new());
         for op in graph.op_ids() {
             let own = self.vertex_of(op);
@@ -289,7 +322,7 @@ impl View {
             }
         }
         let vertex_weights = self.graph.vertex_weights().map(Numbers::to_vec);
-        Hypergraph::from_nets(self.graph.vertex_count(), offsets, pins, Some(weights), vertex_weights)
+        Hypergraph::from_nets(self.graph.vertex_count(), offsets, pins, Some(weigh(&weights)), vertex_weights)
     }
 }
 
@@ -482,6 +515,12 @@ mod tests {
             (found.unwrap().2 as f64 * 25.0 / 2f64.powi(32)).round()
         };
         assert_eq!([edge(1, 0), edge(0, 2), edge(1, 3), edge(1, 2)], [7.0, 4.0, 7.0, 3.0]);
+        // As nets, the tensors of 2 and 8 bytes weigh 4 and 7 of 11, or 1 each.
+        let weights = |nets: Hypergraph| (0..2).map(|net| nets.net_weight(net)).collect::<Vec<u64>>();
+        let times = weights(timed.nets(instance.graph()).unwrap());
+        let shares = times.iter().map(|&time| (time as f64 * 11.0 / 2f64.powi(32)).round()).collect::<Vec<f64>>();
+        assert_eq!((shares, weights(timed.hypergraph(instance.graph()).unwrap())), (vec![4.0, 7.0], vec![2, 8]));
+        assert_eq!(weights(counted.nets(instance.graph()).unwrap()), [1, 1]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::multilevel::random::Random;
 use super::multilevel::refinement::fm::FmConfig;
 use super::multilevel::refinement::partitioned_graph::PartitionedGraph;
 use super::multilevel::refinement::{Effort, refine};
+use super::multilevel::structure::Structure;
 use super::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Named, Params, SpecError};
 

@@ -21,4 +21,4 @@ pub use hashing::Hashing;
 pub use level_slabs::LevelSlabs;
 pub use metis::{Metis, MetisScheme};
 pub use multilevel::{Coarsening, Multilevel, Objective, Preset};
-pub use partitioner::{Partition, PartitionError, PartitionRequest, Partitioner};
+pub use partitioner::{NetWeight, Partition, PartitionError, PartitionRequest, Partitioner};

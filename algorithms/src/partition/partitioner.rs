@@ -31,9 +31,10 @@ pub trait Partitioner: Send + Sync {
         Ok((self.partition(graph, request)?, None))
     }
 
-    /// Whether it looks at [`PartitionRequest::nets`]: who asks need not make them for the others.
-    fn counts_nets(&self) -> bool {
-        false
+    /// How it wants the tensors of a dataflow graph in [`PartitionRequest::nets`] to weigh; `None` if it does not look
+    /// at nets. Who asks need not make them then.
+    fn counts_nets(&self) -> Option<NetWeight> {
+        None
     }
 
     /// Whether what it promises of a dataflow graph needs a view with all edges and vertices in topological order
@@ -41,6 +42,15 @@ pub trait Partitioner: Send + Sync {
     fn needs_order(&self) -> bool {
         false
     }
+}
+
+/// What a tensor weighs as a net. Nets of a hypergraph have their own weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetWeight {
+    /// What an edge along it weighs: see [`View::nets`](placebench_datasets::View::nets).
+    Edge,
+    /// Its bytes: see [`View::hypergraph`](placebench_datasets::View::hypergraph).
+    Bytes,
 }
 
 /// What is asked of a partitioner.

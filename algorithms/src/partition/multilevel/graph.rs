@@ -6,10 +6,13 @@ use std::ops::Range;
 use placebench_datasets::Numbers;
 use rayon::prelude::*;
 
+use super::coarsening::communities::communities;
+use super::coarsening::contraction::contract;
+use super::refinement::gain_cache::{Connection, GainRow};
+use super::refinement::partitioned_graph::PartitionedGraph;
+use super::structure::{Pins, Structure};
 use super::weights::Weights;
-
-/// Vertices that a thread takes at a time.
-const STRETCH: usize = 8192;
+use crate::StopToken;
 
 /// An undirected graph in compressed sparse rows, borrowed as far as another one has them like this. Rows need not be sorted.
 #[derive(Clone, Debug, Default)]
@@ -31,30 +34,20 @@ pub(crate) const LATER: u8 = 1;
 pub(crate) const EARLIER: u8 = 2;
 
 impl Graph<'_> {
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// All vertices, shared among threads.
-    pub(crate) fn vertices(&self) -> impl IndexedParallelIterator<Item = u32> {
-        (0..self.len() as u32).into_par_iter().with_min_len(STRETCH)
-    }
-
-    /// Number of row entries: twice the number of edges.
-    #[inline]
-    pub(crate) fn entries(&self) -> usize {
-        self.neighbours.len()
+    /// The same graph, borrowed from nobody.
+    pub(crate) fn into_owned(self) -> Graph<'static> {
+        Graph {
+            offsets: self.offsets.into_owned().into(),
+            neighbours: self.neighbours.into_owned().into(),
+            edge_weights: self.edge_weights.into_owned(),
+            vertex_weights: self.vertex_weights.into_owned(),
+            directions: self.directions,
+        }
     }
 
     #[inline]
     pub(crate) fn row(&self, vertex: u32) -> Range<usize> {
         self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize
-    }
-
-    #[inline]
-    pub(crate) fn degree(&self, vertex: u32) -> usize {
-        self.row(vertex).len()
     }
 
     #[inline]
@@ -90,75 +83,48 @@ impl Graph<'_> {
             }
         }
     }
+}
+
+impl Structure for Graph<'_> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Twice the number of edges.
+    #[inline]
+    fn entries(&self) -> usize {
+        self.neighbours.len()
+    }
 
     #[inline]
-    pub(crate) fn weight(&self, vertex: u32) -> i64 {
+    fn weight(&self, vertex: u32) -> i64 {
         self.vertex_weights.get(vertex as usize)
     }
 
-    /// Whether vertices of more than eight times the mean degree have a tenth of the edges.
-    pub(crate) fn has_hubs(&self) -> bool {
-        let mean = self.entries() / self.len().max(1);
-        let hubs = self.vertices().filter(|&vertex| self.degree(vertex) > 8 * (mean + 1));
-        hubs.map(|vertex| self.degree(vertex)).sum::<usize>() * 10 >= self.entries().max(1)
-    }
-
-    /// Whether edges are so short, in the order of the vertices, that the graph is longer than wide even in each of k
-    /// slices: the mean square of their lengths is at most a block's number of vertices.
-    pub(crate) fn is_strip(&self, blocks: usize) -> bool {
-        let squares = self.vertices().map(|vertex| {
-            let lengths = self.neighbours(vertex).iter().map(|&neighbour| u64::from(neighbour.abs_diff(vertex)));
-            lengths.map(|length| u128::from(length * length)).sum::<u128>()
-        });
-        squares.sum::<u128>() * blocks as u128 <= self.len() as u128 * self.entries() as u128
-    }
-
-    /// The first and the last block that the vertex may be in, if edges must lead to the same or a later block.
     #[inline]
-    pub(crate) fn window(&self, vertex: u32, block_of: impl Fn(u32) -> u32) -> (u32, u32) {
-        let (mut first, mut last) = (0, u32::MAX);
-        if self.directions.is_empty() {
-            return (first, last);
-        }
-        let row = self.row(vertex);
-        for (&neighbour, &direction) in self.neighbours[row.clone()].iter().zip(&self.directions[row]) {
-            let block = block_of(neighbour);
-            if direction & EARLIER != 0 {
-                first = first.max(block);
-            }
-            if direction & LATER != 0 {
-                last = last.min(block);
-            }
-        }
-        (first, last)
+    fn degree(&self, vertex: u32) -> usize {
+        self.row(vertex).len()
     }
 
-    pub(crate) fn total_weight(&self) -> i64 {
-        (0..self.len() as u32).map(|vertex| self.weight(vertex)).sum()
+    fn is_even(&self) -> bool {
+        self.edge_weights.is_ones()
     }
 
-    /// What each block weighs.
-    pub(crate) fn block_weights(&self, block_of: &[u32], blocks: usize) -> Vec<i64> {
-        let mut weights = vec![0; blocks];
-        for (vertex, &block) in (0..).zip(block_of) {
-            weights[block as usize] += self.weight(vertex);
-        }
-        weights
+    #[inline]
+    fn for_each_tie(&self, vertex: u32, visit: impl FnMut(u32, i64)) {
+        self.for_each_edge(vertex, visit);
     }
 
-    /// Sum of the weights of the edges between blocks.
-    pub(crate) fn cut(&self, block_of: &[u32]) -> i64 {
-        let twice = self.vertices().map(|vertex| {
-            let own = block_of[vertex as usize];
-            let mut foreign = 0;
-            self.for_each_edge(vertex, |n, weight| foreign += if block_of[n as usize] == own { 0 } else { weight });
-            foreign
-        });
-        twice.sum::<i64>() / 2
+    fn communities(&self, stop: &StopToken) -> Vec<u32> {
+        communities(self, stop)
     }
 
-    /// The subgraph of the vertices that `members` lists; `index` says where each of them is in that list.
-    pub(crate) fn induced(&self, members: &[u32], index: &[u32], inside: impl Fn(u32) -> bool) -> Graph<'static> {
+    fn contract(&self, cluster_of: &[u32], clusters: usize) -> Self {
+        contract(self, cluster_of, clusters)
+    }
+
+    fn induced(&self, members: &[u32], index: &[u32], inside: impl Fn(u32) -> bool) -> Self {
         let mut offsets = Vec::with_capacity(members.len() + 1);
         offsets.push(0);
         let mut neighbours = Vec::new();
@@ -180,6 +146,112 @@ impl Graph<'_> {
             vertex_weights,
             directions: Vec::new(),
         }
+    }
+
+    /// Whether vertices of more than eight times the mean degree have a tenth of the edges.
+    fn has_hubs(&self) -> bool {
+        let mean = self.entries() / self.len().max(1);
+        let hubs = self.vertices().filter(|&vertex| self.degree(vertex) > 8 * (mean + 1));
+        hubs.map(|vertex| self.degree(vertex)).sum::<usize>() * 10 >= self.entries().max(1)
+    }
+
+    /// Whether edges are so short, in the order of the vertices, that the graph is longer than wide even in each of k
+    /// slices: the mean square of their lengths is at most a block's number of vertices.
+    fn is_strip(&self, blocks: usize) -> bool {
+        let squares = self.vertices().map(|vertex| {
+            let lengths = self.neighbours(vertex).iter().map(|&neighbour| u64::from(neighbour.abs_diff(vertex)));
+            lengths.map(|length| u128::from(length * length)).sum::<u128>()
+        });
+        squares.sum::<u128>() * blocks as u128 <= self.len() as u128 * self.entries() as u128
+    }
+
+    fn cut(&self, block_of: &[u32]) -> i64 {
+        let twice = self.vertices().map(|vertex| {
+            let own = block_of[vertex as usize];
+            let mut foreign = 0;
+            self.for_each_edge(vertex, |n, weight| foreign += if block_of[n as usize] == own { 0 } else { weight });
+            foreign
+        });
+        twice.sum::<i64>() / 2
+    }
+
+    fn known_cut(partition: &PartitionedGraph<'_, Self>) -> i64 {
+        let foreign = |vertex: u32| {
+            let own = partition.block_of[vertex as usize];
+            let row = partition.known_row(vertex).unwrap_or_default();
+            let foreign = row.iter().filter(move |connection| connection.block() != own);
+            foreign.map(|connection| connection.weight()).sum::<i64>()
+        };
+        partition.graph.vertices().map(foreign).sum::<i64>() / 2
+    }
+
+    #[inline]
+    fn is_directed(&self) -> bool {
+        !self.directions.is_empty()
+    }
+
+    #[inline]
+    fn window(&self, vertex: u32, block_of: impl Fn(u32) -> u32) -> (u32, u32) {
+        let (mut first, mut last) = (0, u32::MAX);
+        if self.directions.is_empty() {
+            return (first, last);
+        }
+        let row = self.row(vertex);
+        for (&neighbour, &direction) in self.neighbours[row.clone()].iter().zip(&self.directions[row]) {
+            let block = block_of(neighbour);
+            if direction & EARLIER != 0 {
+                first = first.max(block);
+            }
+            if direction & LATER != 0 {
+                last = last.min(block);
+            }
+        }
+        (first, last)
+    }
+
+    #[inline]
+    fn most_connections(&self, vertex: u32) -> usize {
+        self.degree(vertex)
+    }
+
+    fn whole_connection(&self, vertex: u32) -> i64 {
+        self.edges(vertex).map(|(_, weight)| weight).sum()
+    }
+
+    #[inline]
+    fn is_torn<'p>(&self, vertex: u32, block_of: &[u32], _: impl Fn(u32) -> &'p [Connection]) -> bool {
+        let own = block_of[vertex as usize];
+        self.neighbours(vertex).iter().any(|&n| block_of[n as usize] != own)
+    }
+
+    #[inline]
+    fn connect<'p>(
+        &self,
+        vertex: u32,
+        row: &mut GainRow<'_>,
+        block_of: impl Fn(u32) -> u32,
+        _: impl Fn(u32) -> &'p [Connection],
+    ) {
+        self.for_each_edge(vertex, |neighbour, weight| {
+            row.raise(block_of(neighbour), weight);
+        });
+    }
+
+    #[inline]
+    fn for_each_change<P: Pins>(
+        &self,
+        pins: &mut P,
+        vertex: u32,
+        _: u32,
+        _: u32,
+        mut visit: impl FnMut(&mut P, u32, i64, i64),
+    ) {
+        self.for_each_edge(vertex, |neighbour, weight| visit(pins, neighbour, weight, weight));
+    }
+
+    fn cost_of_swap(partition: &PartitionedGraph<'_, Self>, one: u32, other: u32) -> i64 {
+        let between = partition.graph.edges(one).filter(|&(neighbour, _)| neighbour == other);
+        2 * between.map(|(_, weight)| weight).sum::<i64>()
     }
 }
 

@@ -1,4 +1,5 @@
-//! The problem as the levels see it: the working graph and the maximum block weights. And the way back to the caller's graph.
+//! The problem as the levels see it: the working graph or nets, and the maximum block weights. And the way back to the
+//! caller's graph.
 //!
 //! Vertices without neighbours are set aside, and packed where there is room once all others have their blocks.
 
@@ -6,19 +7,21 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{Numbers, UndirectedGraph};
+use placebench_datasets::{Hypergraph, Numbers, UndirectedGraph};
 use rayon::prelude::*;
 
 use super::graph::{EARLIER, Graph, LATER};
+use super::nets::Nets;
+use super::structure::Structure;
 use super::weights::{MOST_BLOCKS, Scale};
 use crate::partition::{Partition, PartitionError, PartitionRequest};
 
-/// A graph and a request as the levels see them.
-pub(crate) struct Problem<'a> {
+/// A graph, or nets, and a request as the levels see them.
+pub(crate) struct Problem<'a, S = Graph<'a>> {
     pub(crate) original: &'a UndirectedGraph,
     pub(crate) request: &'a PartitionRequest,
-    /// The working graph.
-    pub(crate) graph: Graph<'a>,
+    /// The working graph or nets.
+    pub(crate) graph: S,
     /// For each block, the weight that it may have.
     pub(crate) max_block_weights: Vec<i64>,
     scale: Scale,
@@ -39,20 +42,10 @@ impl<'a> Problem<'a> {
         request: &'a PartitionRequest,
         directed: bool,
     ) -> Result<Self, PartitionError> {
-        request.check()?;
-        if u32::try_from(original.all_neighbours().len()).is_err() {
-            let what = "the two ends of edges are counted with 32 bits: this graph has too many edges";
-            return Err(PartitionError::Unsupported(what.to_owned()));
-        }
-        if request.blocks > MOST_BLOCKS {
-            let what = format!("{} blocks were asked for: at most {MOST_BLOCKS} are supported", request.blocks);
-            return Err(PartitionError::Unsupported(what));
-        }
+        check(request, original.all_neighbours().len(), "the two ends of edges", "edges")?;
         let scale = Scale::of(original);
-        let total = original.total_vertex_weight();
-        let max_block_weights =
-            (0..request.blocks).map(|block| scale.capacity(request.capacity(block, total))).collect();
-        let light = lightest_slack(request, total);
+        let max_block_weights = max_block_weights(original, request, scale);
+        let light = lightest_slack(request, original.total_vertex_weight());
         let is_aside = |vertex: &u32| original.degree(*vertex) == 0 && original.vertex_weight(*vertex) <= light;
         let set_aside: Vec<u32> = (0..original.vertex_count() as u32).into_par_iter().filter(is_aside).collect();
         let is_weighted = original.vertex_weights().is_some();
@@ -65,7 +58,48 @@ impl<'a> Problem<'a> {
         };
         Ok(Self { original, request, graph, max_block_weights, scale, kept, set_aside })
     }
+}
 
+impl<'a> Problem<'a, Nets> {
+    /// The nets of the graph's vertices. If `directed`, each edge leads from the lower to the higher number.
+    pub(crate) fn of_nets(
+        original: &'a UndirectedGraph,
+        hypergraph: &Hypergraph,
+        request: &'a PartitionRequest,
+        directed: bool,
+    ) -> Result<Self, PartitionError> {
+        check(request, hypergraph.pin_count(), "pins", "pins")?;
+        check(request, original.all_neighbours().len(), "the two ends of edges", "edges")?;
+        let scale = Scale::of(original).with_nets(hypergraph);
+        let max_block_weights = max_block_weights(original, request, scale);
+        let matters = |&net: &usize| hypergraph.pins(net).len() > 1 && hypergraph.net_weight(net) > 0;
+        let nets: Vec<usize> = (0..hypergraph.net_count()).filter(matters).collect();
+        let mut is_isolated = vec![!directed; original.vertex_count()];
+        for &pin in nets.iter().flat_map(|&net| hypergraph.pins(net)) {
+            is_isolated[pin as usize] = false;
+        }
+        let light = lightest_slack(request, original.total_vertex_weight());
+        let is_aside = |vertex: u32| is_isolated[vertex as usize] && original.vertex_weight(vertex) <= light;
+        let (set_aside, kept): (Vec<u32>, Vec<u32>) = original.vertices().partition(|&vertex| is_aside(vertex));
+        let mut number = vec![0u32; original.vertex_count()];
+        for (new, &vertex) in (0..).zip(&kept) {
+            number[vertex as usize] = new;
+        }
+        let (mut offsets, mut pins, mut net_weights) = (vec![0], Vec::new(), Vec::with_capacity(nets.len()));
+        for net in nets {
+            pins.extend(hypergraph.pins(net).iter().map(|&pin| number[pin as usize]));
+            offsets.push(pins.len() as u32);
+            net_weights.push(scale.edge(hypergraph.net_weight(net)));
+        }
+        let vertex_weights = kept.iter().map(|&vertex| scale.vertex(original.vertex_weight(vertex))).collect();
+        let order = directed.then(|| whole(original, scale, true, &[]).into_owned());
+        let graph = Nets::new(offsets, pins, net_weights, vertex_weights, order);
+        let kept = (!set_aside.is_empty()).then_some(kept);
+        Ok(Self { original, request, graph, max_block_weights, scale, kept, set_aside })
+    }
+}
+
+impl<S: Structure> Problem<'_, S> {
     /// The blocks of the working graph's vertices, from those of all vertices.
     pub(crate) fn restrict(&self, block_of: Vec<u32>) -> Vec<u32> {
         match &self.kept {
@@ -125,6 +159,26 @@ impl<'a> Problem<'a> {
         }
         Ok(Partition { blocks, block_of: complete })
     }
+}
+
+/// Whether a partition can be asked for like this, and `count` of `what` counted with 32 bits.
+fn check(request: &PartitionRequest, count: usize, what: &str, many: &str) -> Result<(), PartitionError> {
+    request.check()?;
+    if u32::try_from(count).is_err() {
+        let what = format!("{what} are counted with 32 bits: this graph has too many {many}");
+        return Err(PartitionError::Unsupported(what));
+    }
+    if request.blocks > MOST_BLOCKS {
+        let what = format!("{} blocks were asked for: at most {MOST_BLOCKS} are supported", request.blocks);
+        return Err(PartitionError::Unsupported(what));
+    }
+    Ok(())
+}
+
+/// For each block, the scaled weight that it may have.
+fn max_block_weights(original: &UndirectedGraph, request: &PartitionRequest, scale: Scale) -> Vec<i64> {
+    let total = original.total_vertex_weight();
+    (0..request.blocks).map(|block| scale.capacity(request.capacity(block, total))).collect()
 }
 
 /// The least weight that the tolerated imbalance adds to a block, at least 1. An isolated vertex that weighs no more finds

@@ -25,6 +25,10 @@ impl Named for Preset {
 pub(crate) struct Settings {
     /// Coarsening ends at this many vertices per block.
     pub(crate) target_per_block: usize,
+    /// A bisection of the coarsest graph coarsens it further, to this many vertices.
+    pub(crate) bisection_target: usize,
+    /// Whether every run coarsens within communities. If not, every second one does, and only if the graph is small.
+    pub(crate) always_communities: bool,
     /// Vertices that may join in one step of coarsening.
     pub(crate) max_members: u32,
     /// Greedy growings that each bisection of the coarsest graph tries.
@@ -56,6 +60,8 @@ impl Preset {
             Effort { balance_anywhere: false, propagation: 2, global: global(3, 100), local: None, local_share: 1.0 };
         let shared = Settings {
             target_per_block: 40,
+            bisection_target: 120,
+            always_communities: false,
             max_members: 8,
             trials: 8,
             trials_if_small: 8,
@@ -94,6 +100,23 @@ impl Preset {
                 let runs = Settings { runs: 2, runs_if_small: 4, cycles: 2, ..shared };
                 Settings { trials: 32, trials_if_small: 16, effort, effort_again, ..runs }
             }
+        }
+    }
+
+    /// The same for nets. They hold more vertices together than edges do: searches from the whole boundary pay for
+    /// longer, and those that start where the structure of the finest level is known, in communities and with more
+    /// vertices left.
+    pub(crate) fn settings_for_nets(self) -> Settings {
+        let settings =
+            Settings { target_per_block: 160, bisection_target: 60, always_communities: true, ..self.settings() };
+        match self {
+            Self::Fast => settings,
+            Self::Default => {
+                let longer = |global| FmConfig { rounds: 6, patience: 2000, ..global };
+                let effort = Effort { global: settings.effort.global.map(longer), ..settings.effort };
+                Settings { trials_if_small: 12, runs_if_small: 4, effort, ..settings }
+            }
+            Self::Quality => Settings { runs_if_small: 6, ..settings },
         }
     }
 }

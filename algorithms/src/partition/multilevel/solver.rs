@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::coarsening::clustering::CoarsenConfig;
-use super::coarsening::communities::communities;
 use super::coarsening::{Level, coarsen};
 use super::graph::Graph;
 use super::initial::starts::{Start, best_start};
@@ -12,17 +11,15 @@ use super::problem::Problem;
 use super::random::Random;
 use super::refinement::{Scored, uncoarsen};
 use super::settings::Settings;
+use super::structure::Structure;
 use crate::partition::PartitionError;
-
-/// A bisection of the coarsest graph coarsens it further, to this many vertices.
-const BISECTION_TARGET: usize = 120;
 
 /// A graph with fewer entries is small: several runs cost little.
 const SMALL: usize = 100_000;
 
 /// A partition of the coarsest graph.
-struct Initial {
-    levels: Vec<Level>,
+struct Initial<S> {
+    levels: Vec<Level<S>>,
     block_of: Vec<u32>,
     /// Overload and cut.
     score: (i64, i64),
@@ -35,15 +32,15 @@ struct Finished {
 }
 
 /// Partitions one problem.
-pub(crate) struct Solver<'p> {
-    pub(crate) problem: &'p Problem<'p>,
+pub(crate) struct Solver<'p, S = Graph<'p>> {
+    pub(crate) problem: &'p Problem<'p, S>,
     settings: Settings,
-    /// For each vertex, if the graph is small.
+    /// For each vertex, if runs keep to them.
     communities: Option<Vec<u32>>,
 }
 
-impl<'p> Solver<'p> {
-    pub(crate) fn new(problem: &'p Problem<'p>, settings: Settings) -> Self {
+impl<'p, S: Structure + Send> Solver<'p, S> {
+    pub(crate) fn new(problem: &'p Problem<'p, S>, settings: Settings) -> Self {
         Self { problem, settings, communities: None }
     }
 
@@ -57,8 +54,8 @@ impl<'p> Solver<'p> {
                 None => self.best(None, self.begin(0)),
             }
         } else {
-            if self.is_small() {
-                self.communities = Some(communities(&problem.graph, &problem.request.stop));
+            if self.is_small() || self.settings.always_communities {
+                self.communities = Some(problem.graph.communities(&problem.request.stop));
             }
             let (start, first) = rayon::join(|| best_start(problem), || self.begin(0));
             self.best(start?, first)
@@ -76,11 +73,12 @@ impl<'p> Solver<'p> {
     }
 
     /// Coarsens, and partitions the coarsest graph.
-    fn begin(&self, run: u64) -> Initial {
+    fn begin(&self, run: u64) -> Initial<S> {
         let Problem { graph, request, max_block_weights, .. } = self.problem;
         let coarsening = self.coarsening(run);
-        // Communities hide some cuts: every second run does without.
-        let communities = self.communities.as_deref().filter(|_| run.is_multiple_of(2));
+        // Communities hide some cuts of graphs: every second run does without.
+        let within = self.settings.always_communities || run.is_multiple_of(2);
+        let communities = self.communities.as_deref().filter(|_| within);
         let (levels, communities) = coarsen(graph, &coarsening, communities, &request.stop);
         let coarsest = levels.last().map_or(graph, |level| &level.graph);
         let config = InitialConfig {
@@ -88,7 +86,7 @@ impl<'p> Solver<'p> {
             trials: if self.is_small() { self.settings.trials_if_small } else { self.settings.trials },
             max_members: coarsening.max_members,
             by_size: coarsening.by_size,
-            coarsen_to: BISECTION_TARGET,
+            coarsen_to: self.settings.bisection_target,
             effort: &self.settings.initial,
             seed: Random::new(request.seed, 1 + run).next(),
         };
@@ -98,7 +96,7 @@ impl<'p> Solver<'p> {
     }
 
     /// Refines on the way back to the finest graph.
-    fn refine(&self, levels: Vec<Level>, coarsest: Vec<u32>, purpose: u64) -> Scored {
+    fn refine(&self, levels: Vec<Level<S>>, coarsest: Vec<u32>, purpose: u64) -> Scored {
         let Problem { graph, request, max_block_weights, .. } = self.problem;
         let mut random = Random::new(request.seed, 1_000_000 + purpose);
         let mut effort = self.settings.effort;
@@ -117,6 +115,20 @@ impl<'p> Solver<'p> {
         self.refine(levels, coarsest.unwrap_or_default(), 1000 + number)
     }
 
+    /// V-cycles from a partition of all blocks, as long as they help.
+    pub(crate) fn improve(&self, block_of: Vec<u32>) -> Scored {
+        let graph = &self.problem.graph;
+        let mut best = Scored { score: (self.overload(graph, &block_of), graph.cut(&block_of)), block_of };
+        for number in 0..1 + u64::from(self.settings.cycles) {
+            let next = self.cycle(&best.block_of, number);
+            if next.score >= best.score {
+                break;
+            }
+            best = next;
+        }
+        best
+    }
+
     /// How a run coarsens. On small graphs, every second run coarsens by matching: it finds other cuts than clustering does.
     /// Large graphs would need too many levels. From the third run on, vertices are visited in random order.
     fn coarsening(&self, run: u64) -> CoarsenConfig {
@@ -126,21 +138,21 @@ impl<'p> Solver<'p> {
         let is_second = run % 2 == 1;
         let max_members = if is_second && self.is_small() { 2 } else { self.settings.max_members };
         let flipped = if self.is_small() { run % 4 == 2 } else { is_second };
-        let by_size = graph.edge_weights.is_ones() != flipped;
+        let by_size = graph.is_even() != flipped;
         let shuffle = (run > 1).then(|| Random::new(request.seed, 2_000_000 + run).next());
         CoarsenConfig { target, max_weight, max_members, by_size, shuffle }
     }
 
     /// The best of all runs, the first begun already, and of the start, refined. If there is only one run, either it or the
     /// start is refined.
-    fn best(&self, start: Option<Start>, first: Initial) -> Scored {
+    fn best(&self, start: Option<Start>, first: Initial<S>) -> Scored {
         let runs = if self.is_small() { self.settings.runs_if_small } else { self.settings.runs };
         // Several threads begin all runs together, since they share coarsening well, and then finish one run each. One
         // thread finishes a run before it begins the next, so that only one run's levels are in memory.
         let begin_first = !self.is_small() && rayon::current_num_threads() > 1;
         let others = (1..runs).map(|run| (run, begin_first.then(|| self.begin(run))));
-        let all: Vec<(u64, Option<Initial>)> = std::iter::once((0, Some(first))).chain(others).collect();
-        let finish = |(run, initial): (u64, Option<Initial>)| {
+        let all: Vec<(u64, Option<Initial<S>>)> = std::iter::once((0, Some(first))).chain(others).collect();
+        let finish = |(run, initial): (u64, Option<Initial<S>>)| {
             let initial = initial.unwrap_or_else(|| self.begin(run));
             self.finish(run, initial, start.as_ref().filter(|_| runs == 1))
         };
@@ -159,7 +171,7 @@ impl<'p> Solver<'p> {
     }
 
     /// Refines the initial partition, or the start instead if there is one that promises more.
-    fn finish(&self, run: u64, initial: Initial, start: Option<&Start>) -> Finished {
+    fn finish(&self, run: u64, initial: Initial<S>, start: Option<&Start>) -> Finished {
         let Initial { levels, block_of, score } = initial;
         let scored = match start.filter(|start| start.is_near(score)) {
             Some(start) => {
@@ -172,7 +184,7 @@ impl<'p> Solver<'p> {
     }
 
     /// By how much blocks exceed what they may weigh, added up.
-    pub(crate) fn overload(&self, graph: &Graph<'_>, block_of: &[u32]) -> i64 {
+    pub(crate) fn overload(&self, graph: &S, block_of: &[u32]) -> i64 {
         let weights = graph.block_weights(block_of, self.problem.max_block_weights.len());
         weights.iter().zip(&self.problem.max_block_weights).map(|(&weight, &most)| (weight - most).max(0)).sum()
     }

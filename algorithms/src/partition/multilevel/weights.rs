@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use placebench_datasets::{Numbers, UndirectedGraph};
+use placebench_datasets::{Hypergraph, Numbers, UndirectedGraph};
 use rayon::prelude::*;
 
 /// Bits that hold the sum of all edge weights. The rest of a 64-bit word names a block.
@@ -77,6 +77,15 @@ impl<'a> Weights<'a> {
         }
     }
 
+    /// The same list, borrowed from nobody.
+    pub(crate) fn into_owned(self) -> Weights<'static> {
+        match self {
+            Self::Ones => Weights::Ones,
+            Self::Narrow(weights) => Weights::Narrow(weights.into_owned().into()),
+            Self::Wide(weights) => Weights::Wide(weights.into_owned().into()),
+        }
+    }
+
     /// An empty list for some of these weights.
     pub(crate) fn none_of(&self) -> Weights<'static> {
         match self {
@@ -143,6 +152,12 @@ pub(crate) fn append<T: Copy + Send + Sync>(numbers: &mut Vec<T>, others: &[T]) 
     numbers.par_extend(others.par_iter().with_min_len(LONG).copied());
 }
 
+/// By how many bits weights are shifted so that their sum takes fewer than `bits`. One bit is left over, since rounding
+/// up adds less than one to each weight.
+fn shift(total: u64, bits: u32) -> u32 {
+    (u64::BITS - total.leading_zeros()).saturating_sub(bits - 1)
+}
+
 /// Divides weights by powers of two where their sums would need too many bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
@@ -152,12 +167,21 @@ pub(crate) struct Scale {
 
 impl Scale {
     pub(crate) fn of(graph: &UndirectedGraph) -> Self {
-        // One bit is left over, since rounding up adds less than one to each weight.
-        let shift = |total: u64, bits: u32| (u64::BITS - total.leading_zeros()).saturating_sub(bits - 1);
         Self {
             vertex_shift: shift(graph.total_vertex_weight(), VERTEX_WEIGHT_BITS),
             edge_shift: shift(graph.total_edge_weight(), EDGE_WEIGHT_BITS),
         }
+    }
+
+    /// The scale of a graph's vertices and of nets.
+    pub(crate) fn with_nets(self, nets: &Hypergraph) -> Self {
+        let total = (0..nets.net_count()).fold(0u64, |sum, net| sum.saturating_add(nets.net_weight(net)));
+        Self { edge_shift: shift(total, EDGE_WEIGHT_BITS), ..self }
+    }
+
+    /// Of an edge or a net.
+    pub(crate) fn edge(self, weight: u64) -> i64 {
+        weight.div_ceil(1 << self.edge_shift) as i64
     }
 
     pub(crate) fn vertex(self, weight: u64) -> i64 {

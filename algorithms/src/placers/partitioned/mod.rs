@@ -11,7 +11,7 @@ use self::mapping::{Blocks, map_blocks};
 use self::shares::targets;
 use super::repair;
 use crate::fairness::{Assumption, Exception, Law};
-use crate::partition::{PartitionError, PartitionRequest, Partitioner};
+use crate::partition::{NetWeight, PartitionError, PartitionRequest, Partitioner};
 use crate::period::Goal;
 use crate::{Decision, Params, PlaceContext, PlaceError, Placer, RegistryEntry, SpecError};
 
@@ -108,7 +108,10 @@ impl Placer for Partitioned {
         let wanted: Vec<DeviceId> = if blocks < 2 {
             targets.devices.iter().copied().cycle().take(units.count()).collect()
         } else {
-            let nets = self.partitioner.counts_nets().then(|| view.hypergraph(instance.graph()).map(Arc::new));
+            let nets = self.partitioner.counts_nets().map(|weight| match weight {
+                NetWeight::Edge => view.nets(instance.graph()).map(Arc::new),
+                NetWeight::Bytes => view.hypergraph(instance.graph()).map(Arc::new),
+            });
             let request = PartitionRequest {
                 shares: Some(targets.shares.clone()),
                 nets: nets.transpose().map_err(|error| PlaceError::Unsupported(error.to_string()))?,

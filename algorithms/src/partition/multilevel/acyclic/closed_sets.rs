@@ -8,6 +8,7 @@ use crate::StopToken;
 use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
 use crate::partition::multilevel::refinement::gain_cache::{Change, GainUpdate, Target};
 use crate::partition::multilevel::refinement::search::{Limits, Search, View};
+use crate::partition::multilevel::structure::Structure;
 
 /// How long to search.
 #[derive(Clone, Copy, Debug)]

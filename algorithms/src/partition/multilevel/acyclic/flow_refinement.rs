@@ -12,6 +12,7 @@ use super::max_flow::{Arc, UNLIMITED};
 use super::region::Region;
 use crate::StopToken;
 use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
+use crate::partition::multilevel::structure::Structure;
 
 /// How widely to look for better borders.
 #[derive(Clone, Copy, Debug)]

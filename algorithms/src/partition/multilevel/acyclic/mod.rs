@@ -17,6 +17,7 @@ use super::refinement::Scored;
 use super::settings::Preset;
 use super::solver::Solver;
 use crate::partition::PartitionError;
+use crate::partition::multilevel::structure::Structure;
 
 /// How much effort acyclic blocks get.
 #[derive(Clone, Copy, Debug)]

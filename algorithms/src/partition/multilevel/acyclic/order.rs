@@ -12,6 +12,7 @@ use crate::StopToken;
 use crate::partition::level_slabs::Line;
 use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
 use crate::partition::multilevel::initial::starts::MOST_PLACES;
+use crate::partition::multilevel::structure::Structure;
 
 /// Stretches of fewer vertices stay as they are.
 const SHORTEST: usize = 16;

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::partition::multilevel::graph::Graph;
 use crate::partition::multilevel::pool::{Pool, written_zeros};
 use crate::partition::multilevel::random::Random;
+use crate::partition::multilevel::structure::Structure;
 
 /// How vertices are joined.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,8 @@ pub(crate) struct Clustering {
 }
 
 /// Clusters in the making, of a range of vertices. A cluster is named by the vertex that it began with.
-struct Joining<'g, 'a> {
-    graph: &'g Graph<'a>,
+struct Joining<'g, S> {
+    graph: &'g S,
     config: &'g CoarsenConfig,
     blocks: Option<&'g [u32]>,
     /// The first vertex of the range.
@@ -75,7 +75,7 @@ impl Ratings {
 }
 
 impl Clustering {
-    pub(crate) fn find(graph: &Graph<'_>, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
+    pub(crate) fn find<S: Structure>(graph: &S, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
         let count = graph.len();
         let mut weight: Vec<i64> = graph.vertices().map(|vertex| graph.weight(vertex)).collect();
         let mut leader: Vec<u32> = graph.vertices().collect();
@@ -93,7 +93,8 @@ impl Clustering {
                 let first = (at * long) as u32;
                 let order = by_degree(graph, first..first + leader.len() as u32, config.shuffle);
                 let mut joining = Joining { graph, config, blocks, first, leader, weight, members };
-                if config.max_members > 2 {
+                // A neighbour may come with several nets, which only ratings add up.
+                if config.max_members > 2 || graph.net_count() > 0 {
                     pool.with(|| Ratings::new(count), |ratings| joining.cluster(&order, ratings));
                 } else {
                     joining.match_pairs(&order);
@@ -140,7 +141,7 @@ impl Clustering {
 
 /// The vertices of a range by the number of binary digits of their degree, since low degrees have least choice; then
 /// ascending or shuffled.
-fn by_degree(graph: &Graph<'_>, range: Range<u32>, shuffle: Option<u64>) -> Vec<u32> {
+fn by_degree<S: Structure>(graph: &S, range: Range<u32>, shuffle: Option<u64>) -> Vec<u32> {
     let class = |vertex: u32| (usize::BITS - graph.degree(vertex).leading_zeros()) as usize;
     let mut starts = [0usize; 66];
     for vertex in range.clone() {
@@ -167,7 +168,7 @@ fn by_degree(graph: &Graph<'_>, range: Range<u32>, shuffle: Option<u64>) -> Vec<
 }
 
 /// Joins all vertices without edges and weight: they do not matter.
-fn join_idle(graph: &Graph<'_>, leader: &mut [u32], members: &mut [u8]) {
+fn join_idle<S: Structure>(graph: &S, leader: &mut [u32], members: &mut [u8]) {
     let is_idle = |&vertex: &u32| graph.degree(vertex) == 0 && graph.weight(vertex) == 0;
     let idle: Vec<u32> = graph.vertices().filter(is_idle).collect();
     let Some((&first, others)) = idle.split_first() else { return };
@@ -177,7 +178,7 @@ fn join_idle(graph: &Graph<'_>, leader: &mut [u32], members: &mut [u8]) {
     members[first as usize] = u8::MAX;
 }
 
-impl Joining<'_, '_> {
+impl<S: Structure> Joining<'_, S> {
     fn has(&self, vertex: u32) -> bool {
         (vertex.wrapping_sub(self.first) as usize) < self.leader.len()
     }
@@ -242,7 +243,7 @@ impl Joining<'_, '_> {
             }
             let own_weight = self.graph.weight(vertex);
             let mut best: Option<(u32, f64, f64)> = None;
-            for (neighbour, weight) in self.graph.edges(vertex) {
+            self.graph.for_each_tie(vertex, |neighbour, weight| {
                 let is_free = self.has(neighbour) && self.is_single(neighbour);
                 if is_free && self.fits(own_weight, neighbour) && self.same_block(vertex, neighbour) {
                     let size = self.graph.weight(neighbour).max(1) as f64;
@@ -251,7 +252,7 @@ impl Joining<'_, '_> {
                         best = Some((neighbour, rating, heft));
                     }
                 }
-            }
+            });
             if let Some((partner, ..)) = best {
                 self.join(vertex, partner);
             }
@@ -300,7 +301,7 @@ impl Joining<'_, '_> {
             return None;
         }
         let Ratings { weight_to, seen } = ratings;
-        self.graph.for_each_edge(vertex, |neighbour, weight| {
+        self.graph.for_each_tie(vertex, |neighbour, weight| {
             if self.same_block(vertex, neighbour) {
                 let leader = self.leader_of(neighbour);
                 let rating = &mut weight_to[leader as usize];
@@ -340,11 +341,11 @@ impl Joining<'_, '_> {
                 continue;
             }
             let mut favourite: Option<(u32, i64)> = None;
-            for (neighbour, weight) in self.graph.edges(vertex) {
+            self.graph.for_each_tie(vertex, |neighbour, weight| {
                 if self.same_block(vertex, neighbour) && favourite.is_none_or(|(_, most)| weight > most) {
                     favourite = Some((self.leader_of(neighbour), weight));
                 }
-            }
+            });
             let place = match favourite {
                 Some((leader, _)) => &mut waiting[leader as usize],
                 None if self.graph.degree(vertex) == 0 => &mut lonely,
@@ -367,6 +368,7 @@ impl Joining<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     /// A ring, large enough for threads, in which one in a hundred is a hub that many far away prefer to their neighbours.
     fn ring(count: u32) -> Graph<'static> {

@@ -6,6 +6,7 @@
 use super::contraction::contract;
 use crate::StopToken;
 use crate::partition::multilevel::graph::Graph;
+use crate::partition::multilevel::structure::Structure;
 
 /// Rounds of moves between communities of the same graph at most.
 const ROUNDS: usize = 5;

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::partition::multilevel::graph::Graph;
 use crate::partition::multilevel::pool::written_zeros;
+use crate::partition::multilevel::structure::Structure;
 use crate::partition::multilevel::weights::append;
 
 /// The members of each cluster of a range, cluster by cluster, ascending.

@@ -2,28 +2,28 @@
 
 pub(crate) mod clustering;
 pub(crate) mod communities;
-mod contraction;
+pub(crate) mod contraction;
+pub(crate) mod net_contraction;
 
 use self::clustering::{Clustering, CoarsenConfig};
-use self::contraction::contract;
-use super::graph::Graph;
+use super::structure::Structure;
 use crate::StopToken;
 
 /// A step of coarsening: the smaller graph, and which of its vertices each vertex of the larger became.
-pub(crate) struct Level {
-    pub(crate) graph: Graph<'static>,
+pub(crate) struct Level<S> {
+    pub(crate) graph: S,
     pub(crate) cluster_of: Vec<u32>,
 }
 
 /// Coarsens until few vertices are left or little changes; finest level first. With `blocks`, only vertices of one block
 /// join, and the blocks of the coarsest graph's vertices are answered as well.
-pub(crate) fn coarsen(
-    graph: &Graph<'_>,
+pub(crate) fn coarsen<S: Structure>(
+    graph: &S,
     config: &CoarsenConfig,
     blocks: Option<&[u32]>,
     stop: &StopToken,
-) -> (Vec<Level>, Option<Vec<u32>>) {
-    let mut levels: Vec<Level> = Vec::new();
+) -> (Vec<Level<S>>, Option<Vec<u32>>) {
+    let mut levels: Vec<Level<S>> = Vec::new();
     let mut blocks = blocks.map(<[u32]>::to_vec);
     loop {
         let current = levels.last().map_or(graph, |level| &level.graph);
@@ -41,7 +41,7 @@ pub(crate) fn coarsen(
             }
             *blocks = coarse;
         }
-        let coarse = contract(current, &clustering.cluster_of, clustering.count);
+        let coarse = current.contract(&clustering.cluster_of, clustering.count);
         levels.push(Level { graph: coarse, cluster_of: clustering.cluster_of });
     }
     (levels, blocks)

@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use super::coarsening::clustering::CoarsenConfig;
 use super::coarsening::coarsen;
-use super::graph::Graph;
 use super::heap::Heap;
 use super::random::Random;
 use super::refinement::partitioned_graph::PartitionedGraph;
 use super::refinement::{Effort, refine, uncoarsen};
+use super::structure::{Pins, Structure};
 use crate::StopToken;
 
 /// How to bisect.
@@ -31,8 +31,8 @@ pub(crate) struct InitialConfig<'c> {
 
 /// A block for every vertex, within the maximum block weights if possible. If there are communities, bisections join only
 /// vertices of the same one when they coarsen.
-pub(crate) fn recursive_bisection(
-    graph: &Graph<'_>,
+pub(crate) fn recursive_bisection<S: Structure>(
+    graph: &S,
     max_block_weights: &[i64],
     communities: Option<&[u32]>,
     config: &InitialConfig<'_>,
@@ -82,8 +82,8 @@ pub(crate) fn recursive_bisection(
 }
 
 /// Two sides, each within its maximum weight if possible.
-fn bisect(
-    graph: &Graph<'_>,
+fn bisect<S: Structure>(
+    graph: &S,
     max_block_weights: [i64; 2],
     communities: Option<&[u32]>,
     config: &InitialConfig<'_>,
@@ -126,13 +126,13 @@ enum Growth {
 }
 
 impl Growth {
-    fn key(self, connection: i64, total: i64, weight: i64) -> i64 {
+    fn key(self, [left, joined]: [i64; 2], weight: i64) -> i64 {
         // Numbers that are not negative are in the order of their bits.
-        let quotient = |divisor: i64| (connection as f64 / divisor.max(1) as f64).to_bits() as i64;
+        let quotient = |divisor: i64| (joined as f64 / divisor.max(1) as f64).to_bits() as i64;
         match self {
-            Self::Gain => 2 * connection - total,
-            Self::Share => quotient(total),
-            Self::Connection => connection,
+            Self::Gain => joined - left,
+            Self::Share => quotient(left + joined),
+            Self::Connection => joined,
             Self::Density => quotient(weight),
         }
     }
@@ -151,16 +151,42 @@ const GROWTHS: [Growth; 8] = [
     Growth::Density,
 ];
 
+/// The side of each vertex, and how many pins of each net are on either.
+struct Sides {
+    side_of: Vec<u32>,
+    pins: Vec<[i64; 2]>,
+}
+
+impl Sides {
+    fn new<S: Structure>(graph: &S) -> Self {
+        let pins = (0..graph.net_count() as u32).map(|net| [graph.pins(net).len() as i64, 0]);
+        Self { side_of: vec![0; graph.len()], pins: pins.collect() }
+    }
+}
+
+impl Pins for Sides {
+    #[inline]
+    fn block_of(&self, vertex: u32) -> u32 {
+        self.side_of[vertex as usize]
+    }
+
+    #[inline]
+    fn move_pin(&mut self, net: u32, from: u32, to: u32) -> (i64, i64) {
+        let pins = &mut self.pins[net as usize];
+        pins[from as usize] -= 1;
+        pins[to as usize] += 1;
+        (pins[from as usize] + 1, pins[to as usize])
+    }
+}
+
 /// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex until side 0 keeps within its maximum weight; then on
 /// while there is room, and back to where the cut was least.
-fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
+fn grow<S: Structure>(graph: &S, max_block_weights: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
     let count = graph.len();
-    let mut sides = vec![0u32; count];
+    let mut sides = Sides::new(graph);
     let mut loads = [graph.total_weight(), 0];
-    let total_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight).sum::<i64>();
-    let totals: Vec<i64> = (0..count as u32).map(total_of).collect();
-    // The weight of edges to side 1.
-    let mut connections = vec![0i64; count];
+    // The connections to both sides.
+    let mut connections: Vec<[i64; 2]> = (0..count as u32).map(|vertex| [graph.whole_connection(vertex), 0]).collect();
     let mut heap = Heap::new(count);
     let mut order: Vec<u32> = (0..count as u32).collect();
     random.shuffle(&mut order);
@@ -172,31 +198,33 @@ fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: 
     let mut best = ((overload(loads), 0i64), 0usize);
     loop {
         let next = heap.pop().map(|(vertex, _)| vertex);
-        let is_free = |vertex: &u32| sides[*vertex as usize] == 0 && !refused[*vertex as usize];
+        let is_free = |vertex: &u32| sides.side_of[*vertex as usize] == 0 && !refused[*vertex as usize];
         let Some(vertex) = next.or_else(|| starts.find(is_free)) else { break };
         let weight = graph.weight(vertex);
         if loads[1] + weight > max_block_weights[1] {
             refused[vertex as usize] = true;
             if loads[0] <= max_block_weights[0] { break } else { continue }
         }
-        sides[vertex as usize] = 1;
+        sides.side_of[vertex as usize] = 1;
         loads = [loads[0] - weight, loads[1] + weight];
-        cut += totals[vertex as usize] - 2 * connections[vertex as usize];
+        let [left, joined] = connections[vertex as usize];
+        cut += left - joined;
         trail.push(vertex);
         let score = (overload(loads), cut);
         if score < best.0 {
             best = (score, trail.len());
         }
-        for (neighbour, weight) in graph.edges(vertex) {
+        graph.for_each_change(&mut sides, vertex, 0, 1, |sides, neighbour, lost, gained| {
             let at = neighbour as usize;
-            if sides[at] == 0 && !refused[at] {
-                connections[at] += weight;
-                heap.set(neighbour, growth.key(connections[at], totals[at], graph.weight(neighbour)));
+            if sides.side_of[at] == 0 && !refused[at] {
+                connections[at][0] -= lost;
+                connections[at][1] += gained;
+                heap.set(neighbour, growth.key(connections[at], graph.weight(neighbour)));
             }
-        }
+        });
     }
     for &vertex in &trail[best.1..] {
-        sides[vertex as usize] = 0;
+        sides.side_of[vertex as usize] = 0;
     }
-    sides
+    sides.side_of
 }

@@ -4,8 +4,8 @@
 //! R-MAT, ranges by degree cut a third of what multilevel methods find), but coarsening mixes hubs and periphery into all
 //! vertices of the coarse graphs. A graph that is a long strip, as leveled graphs are, is cut least into slices.
 
-use crate::partition::multilevel::graph::Graph;
 use crate::partition::multilevel::problem::Problem;
+use crate::partition::multilevel::structure::Structure;
 use crate::partition::{LevelSlabs, PartitionError};
 
 /// A partition to refine.
@@ -29,13 +29,13 @@ impl Start {
 pub(crate) const MOST_PLACES: usize = 1 << 26;
 
 /// The slabs of the natural order.
-pub(crate) fn slabs(problem: &Problem<'_>) -> Result<Start, PartitionError> {
+pub(crate) fn slabs<S: Structure>(problem: &Problem<'_, S>) -> Result<Start, PartitionError> {
     let block_of = problem.restrict(LevelSlabs::split(problem.original, problem.request, MOST_PLACES)?.block_of);
     Ok(Start { cut: problem.graph.cut(&block_of), block_of })
 }
 
 /// The start of least cut, of those whose blocks are light enough.
-pub(crate) fn best_start(problem: &Problem<'_>) -> Result<Option<Start>, PartitionError> {
+pub(crate) fn best_start<S: Structure>(problem: &Problem<'_, S>) -> Result<Option<Start>, PartitionError> {
     let Problem { graph, max_block_weights, request, .. } = problem;
     let by_degree = by_degree(graph, max_block_weights, request.epsilon);
     let by_degree = by_degree.map(|block_of| Start { cut: graph.cut(&block_of), block_of });
@@ -48,7 +48,7 @@ pub(crate) fn best_start(problem: &Problem<'_>) -> Result<Option<Start>, Partiti
 
 /// Ranges by descending degree, each as heavy as its block may be without the tolerance; `None` where degrees differ too
 /// little for this to make sense.
-fn by_degree(graph: &Graph<'_>, max_block_weights: &[i64], epsilon: f64) -> Option<Vec<u32>> {
+fn by_degree<S: Structure>(graph: &S, max_block_weights: &[i64], epsilon: f64) -> Option<Vec<u32>> {
     if !graph.has_hubs() {
         return None;
     }

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::exchange::exchange;
 use super::partitioned_graph::PartitionedGraph;
+use crate::partition::multilevel::structure::Structure;
 use crate::total::Total;
 
 /// A vertex that could leave: the smaller the loss for its weight, the better; then the heavier, which is harder to place.
@@ -17,7 +18,7 @@ struct Leaver {
 
 /// Where a vertex of an overloaded block would go: the block with room that it is most connected to, or else the one with
 /// most room if it may go `anywhere`; and the loss.
-fn refuge(partition: &PartitionedGraph<'_, '_>, vertex: u32, anywhere: bool) -> Option<(u32, i64)> {
+fn refuge<S: Structure>(partition: &PartitionedGraph<'_, S>, vertex: u32, anywhere: bool) -> Option<(u32, i64)> {
     let own = partition.block_of[vertex as usize];
     if let Some(target) = partition.best_move(vertex) {
         return Some((target.block, -target.gain));
@@ -39,18 +40,18 @@ fn refuge(partition: &PartitionedGraph<'_, '_>, vertex: u32, anywhere: bool) -> 
 ///
 /// # Complexity
 /// O(blocks · (vertices · log vertices)) at worst; nothing if no block is too heavy.
-pub(crate) fn rebalance(partition: &mut PartitionedGraph<'_, '_>, anywhere: bool) {
+pub(crate) fn rebalance<S: Structure>(partition: &mut PartitionedGraph<'_, S>, anywhere: bool) {
     if partition.overload() == 0 {
         return;
     }
     for block in 0..partition.max_block_weights.len() as u32 {
-        let excess = |partition: &PartitionedGraph<'_, '_>| {
+        let excess = |partition: &PartitionedGraph<'_, S>| {
             partition.block_weights[block as usize] - partition.max_block_weights[block as usize]
         };
         if excess(partition) <= 0 {
             continue;
         }
-        let leaver = |partition: &PartitionedGraph<'_, '_>, vertex: u32| {
+        let leaver = |partition: &PartitionedGraph<'_, S>, vertex: u32| {
             let (_, loss) = refuge(partition, vertex, anywhere)?;
             let weight = partition.graph.weight(vertex);
             // A vertex without weight cannot help. Gains are worth most for many light vertices.

@@ -9,6 +9,7 @@ use super::gain_cache::{Change, Connection, GainRow, GainUpdate, Target, best_mo
 use super::partitioned_graph::PartitionedGraph;
 use super::search::{Limits, Search, View};
 use crate::partition::multilevel::pool::{Pool, written_zeros};
+use crate::partition::multilevel::structure::{Pins, Structure};
 
 /// A row that no move of the search has changed: the partition's counts.
 const SHARED: u32 = u32::MAX;
@@ -24,11 +25,24 @@ struct Slot {
     moved: bool,
 }
 
-/// What a search has changed. Vertices get slots as the search meets them.
+/// A net with pins that the search has moved.
+#[derive(Clone, Copy)]
+struct NetSlot {
+    net: u32,
+    /// Where the delta has the net's row.
+    row_start: u32,
+    row_len: u32,
+}
+
+/// What a search has changed. Vertices get slots as the search meets them, and nets as it moves their pins.
 struct Delta {
     /// One more than the vertex's slot; 0 if it has none.
     slot_of: Vec<u32>,
     slots: Vec<Slot>,
+    /// The same for nets.
+    net_slot_of: Vec<u32>,
+    net_slots: Vec<NetSlot>,
+    /// The rows of both.
     connections: Vec<Connection>,
     /// The weight added to each block.
     added: Vec<i64>,
@@ -53,15 +67,15 @@ const AT_ONCE: usize = 8;
 
 /// Runs a search from each set of vertices, which ends after `patience` moves in vain, and carries out what they found.
 /// Vertices that `moved` marks stay. Those that move are marked, and listed in `touched`. Returns by how much the cut fell.
-pub(crate) fn search_together(
-    partition: &mut PartitionedGraph<'_, '_>,
+pub(crate) fn search_together<S: Structure>(
+    partition: &mut PartitionedGraph<'_, S>,
     starts: &[&[u32]],
     patience: u32,
     workspaces: &Pool<Workspace>,
     moved: &mut [bool],
     touched: &mut Vec<u32>,
 ) -> i64 {
-    let seen: &PartitionedGraph<'_, '_> = partition;
+    let seen: &PartitionedGraph<'_, S> = partition;
     let marks: &[bool] = moved;
     let some = if starts.len() > 4 * AT_ONCE { AT_ONCE } else { 1 };
     let run = |starts: &[&[u32]]| {
@@ -75,8 +89,8 @@ pub(crate) fn search_together(
 }
 
 /// Makes the moves of a search that can still be made, up to the least cut. Returns by how much it fell.
-fn carry_out(
-    partition: &mut PartitionedGraph<'_, '_>,
+fn carry_out<S: Structure>(
+    partition: &mut PartitionedGraph<'_, S>,
     moves: &Moves,
     moved: &mut [bool],
     touched: &mut Vec<u32>,
@@ -113,10 +127,12 @@ fn carry_out(
 }
 
 impl Workspace {
-    fn new(partition: &PartitionedGraph<'_, '_>) -> Self {
+    fn new<S: Structure>(partition: &PartitionedGraph<'_, S>) -> Self {
         let delta = Delta {
             slot_of: written_zeros(partition.graph.len()),
             slots: Vec::new(),
+            net_slot_of: written_zeros(partition.graph.net_count()),
+            net_slots: Vec::new(),
             connections: Vec::new(),
             added: vec![0; partition.max_block_weights.len()],
         };
@@ -124,7 +140,13 @@ impl Workspace {
     }
 
     /// One search. Leaves the delta empty.
-    fn search(&mut self, partition: &PartitionedGraph<'_, '_>, moved: &[bool], seeds: &[u32], patience: u32) -> Moves {
+    fn search<S: Structure>(
+        &mut self,
+        partition: &PartitionedGraph<'_, S>,
+        moved: &[bool],
+        seeds: &[u32],
+        patience: u32,
+    ) -> Moves {
         let Self { search, delta } = self;
         search.clear(partition.max_block_weights.len());
         let mut view = DeltaView { partition, moved, delta };
@@ -145,7 +167,7 @@ impl Workspace {
 }
 
 impl Delta {
-    fn clear(&mut self, partition: &PartitionedGraph<'_, '_>) {
+    fn clear<S: Structure>(&mut self, partition: &PartitionedGraph<'_, S>) {
         for slot in self.slots.drain(..) {
             self.slot_of[slot.vertex as usize] = 0;
             if slot.moved {
@@ -153,19 +175,22 @@ impl Delta {
                 self.added[partition.block_of[slot.vertex as usize] as usize] = 0;
             }
         }
+        for slot in self.net_slots.drain(..) {
+            self.net_slot_of[slot.net as usize] = 0;
+        }
         self.connections.clear();
     }
 }
 
 /// A partition and a delta over it; handles are slots.
-struct DeltaView<'v, 'g, 'a> {
-    partition: &'v PartitionedGraph<'g, 'a>,
+struct DeltaView<'v, 'g, S> {
+    partition: &'v PartitionedGraph<'g, S>,
     /// Vertices that moved before.
     moved: &'v [bool],
     delta: &'v mut Delta,
 }
 
-impl DeltaView<'_, '_, '_> {
+impl<S: Structure> DeltaView<'_, '_, S> {
     #[inline]
     fn slot(&mut self, vertex: u32) -> u32 {
         let Delta { slot_of, slots, .. } = self.delta;
@@ -177,14 +202,6 @@ impl DeltaView<'_, '_, '_> {
                 slots.len() as u32 - 1
             }
             slot => slot - 1,
-        }
-    }
-
-    #[inline]
-    fn block_of(&self, vertex: u32) -> u32 {
-        match self.delta.slot_of[vertex as usize] {
-            0 => self.partition.block_of[vertex as usize],
-            slot => self.delta.slots[slot as usize - 1].block,
         }
     }
 
@@ -212,17 +229,51 @@ impl DeltaView<'_, '_, '_> {
                 None => {
                     let is_dense = room == partition.blocks();
                     let mut row = GainRow { connections: own, len: &mut slot.row_len, is_dense };
-                    let block = partition.block_of[slot.vertex as usize];
-                    row.fill(partition.graph, slot.vertex, |_| block);
+                    row.clear();
+                    let block_of = |other: u32| partition.block_of[other as usize];
+                    partition.graph.connect(slot.vertex, &mut row, block_of, |net| partition.pins.row(net));
                 }
             }
         }
         let is_dense = slot.row_len as usize == partition.blocks();
         GainRow { connections: &mut connections[slot.row_start as usize..], len: &mut slot.row_len, is_dense }
     }
+
+    /// The pins of a net by block, to be changed.
+    #[inline]
+    fn net_row_mut(&mut self, net: u32) -> GainRow<'_> {
+        let (partition, Delta { net_slot_of, net_slots, connections, .. }) = (self.partition, &mut *self.delta);
+        let room = partition.graph.pins(net).len().min(partition.blocks());
+        if net_slot_of[net as usize] == 0 {
+            let (start, known) = (connections.len(), partition.pins.row(net));
+            connections.extend_from_slice(known);
+            connections.resize(start + room, Connection::default());
+            net_slots.push(NetSlot { net, row_start: start as u32, row_len: known.len() as u32 });
+            net_slot_of[net as usize] = net_slots.len() as u32;
+        }
+        let NetSlot { row_start, row_len, .. } = &mut net_slots[net_slot_of[net as usize] as usize - 1];
+        let connections = &mut connections[*row_start as usize..];
+        GainRow { connections, len: row_len, is_dense: room == partition.blocks() }
+    }
 }
 
-impl View for DeltaView<'_, '_, '_> {
+impl<S: Structure> Pins for DeltaView<'_, '_, S> {
+    #[inline]
+    fn block_of(&self, vertex: u32) -> u32 {
+        match self.delta.slot_of[vertex as usize] {
+            0 => self.partition.block_of[vertex as usize],
+            slot => self.delta.slots[slot as usize - 1].block,
+        }
+    }
+
+    #[inline]
+    fn move_pin(&mut self, net: u32, from: u32, to: u32) -> (i64, i64) {
+        let mut row = self.net_row_mut(net);
+        (row.lower(from, 1), row.raise(to, 1))
+    }
+}
+
+impl<S: Structure> View for DeltaView<'_, '_, S> {
     #[inline]
     fn best_moves(&mut self, slot: u32) -> (Option<Target>, Option<Target>) {
         let Slot { vertex, block, row_start, row_len, .. } = self.delta.slots[slot as usize];
@@ -258,7 +309,7 @@ impl View for DeltaView<'_, '_, '_> {
 
     #[inline]
     fn gain_update(&self, slot: u32, known: Option<i64>, change: Option<Change>) -> GainUpdate {
-        let (Some(known), Some(change), true) = (known, change, self.partition.graph.directions.is_empty()) else {
+        let (Some(known), Some(change), false) = (known, change, self.partition.graph.is_directed()) else {
             return GainUpdate::Unknown;
         };
         let Slot { vertex, block, row_start, row_len, .. } = self.delta.slots[slot as usize];
@@ -278,11 +329,11 @@ impl View for DeltaView<'_, '_, '_> {
         let graph = self.partition.graph;
         self.delta.added[from as usize] -= graph.weight(vertex);
         self.delta.added[to as usize] += graph.weight(vertex);
-        graph.for_each_edge(vertex, |neighbour, weight| {
-            let near = self.slot(neighbour);
-            let change = self.row_mut(near).follow(from, to, weight);
-            if !self.has_moved(near) {
-                changed(self, near, Some(change));
+        graph.for_each_change(self, vertex, from, to, |this, neighbour, lost, gained| {
+            let near = this.slot(neighbour);
+            let change = this.row_mut(near).follow(from, to, lost, gained);
+            if !this.has_moved(near) {
+                changed(this, near, Some(change));
             }
         });
     }
@@ -292,16 +343,24 @@ impl View for DeltaView<'_, '_, '_> {
 mod tests {
     use super::*;
     use crate::partition::multilevel::graph::Graph;
+    use crate::partition::multilevel::nets::Nets;
 
-    fn together(graph: &Graph<'_>, max_block_weights: &[i64], seeds_each: usize, threads: usize) -> (Vec<u32>, i64) {
-        let blocks = max_block_weights.len() as u32;
+    fn together<S: Structure>(
+        graph: &S,
+        max_block_weights: &[i64],
+        seeds_each: usize,
+        threads: usize,
+    ) -> (Vec<u32>, i64) {
+        let (blocks, count) = (max_block_weights.len() as u32, graph.len() as u32);
         let mut partition =
-            PartitionedGraph::new(graph, max_block_weights, (0..200).map(|vertex| vertex % blocks).collect(), |_| true);
+            PartitionedGraph::new(graph, max_block_weights, (0..count).map(|vertex| vertex % blocks).collect(), |_| {
+                true
+            });
         let before = partition.cut();
-        let seeds: Vec<u32> = (0..200).filter(|vertex| vertex % 3 > 0).collect();
+        let seeds: Vec<u32> = (0..count).filter(|vertex| vertex % 3 > 0).collect();
         let starts: Vec<&[u32]> = seeds.chunks(seeds_each).collect();
         // A vertex that has moved already stays where it is.
-        let (mut moved, mut touched) = (vec![false; 200], Vec::new());
+        let (mut moved, mut touched) = (vec![false; graph.len()], Vec::new());
         moved[1] = true;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let workspaces = Pool::default();
@@ -309,14 +368,14 @@ mod tests {
         assert_eq!((before - graph.cut(&partition.block_of), partition.cut()), (told, graph.cut(&partition.block_of)));
         assert_eq!((partition.overload(), partition.block_of[1]), (0, 1 % blocks));
         let again = PartitionedGraph::new(graph, max_block_weights, partition.block_of.clone(), |_| true);
-        for vertex in 0..200 {
+        for vertex in 0..count {
             for block in 0..blocks {
                 assert_eq!(partition.connection_to(vertex, block), again.connection_to(vertex, block));
             }
         }
         assert_eq!(again.block_weights, partition.block_weights);
         touched.sort_unstable();
-        let marked: Vec<u32> = (0..200).filter(|&vertex| vertex != 1 && moved[vertex as usize]).collect();
+        let marked: Vec<u32> = (0..count).filter(|&vertex| vertex != 1 && moved[vertex as usize]).collect();
         assert_eq!(touched, marked);
         (partition.block_of, told)
     }
@@ -330,6 +389,19 @@ mod tests {
                 let one = together(&graph, &max_block_weights, seeds_each, 1);
                 assert!(one.1 > 0, "{seed} {seeds_each}");
                 assert_eq!(one, together(&graph, &max_block_weights, seeds_each, 3));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_goes_for_nets() {
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 30)] {
+            let nets = Nets::tangle(seed);
+            let max_block_weights = vec![nets.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
+            for seeds_each in [1, 7, 50] {
+                let one = together(&nets, &max_block_weights, seeds_each, 1);
+                assert!(one.1 > 0, "{seed} {seeds_each}");
+                assert_eq!(one, together(&nets, &max_block_weights, seeds_each, 3));
             }
         }
     }

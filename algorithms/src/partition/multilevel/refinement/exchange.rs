@@ -1,6 +1,7 @@
 //! Exchanges between blocks: heavy vertices find no block with room for them, but one that gives a lighter vertex for them.
 
 use super::partitioned_graph::PartitionedGraph;
+use crate::partition::multilevel::structure::Structure;
 
 /// Do not exchange vertices of larger graphs: they have light vertices to move.
 const MANY: usize = 50_000;
@@ -25,7 +26,7 @@ struct Exchange {
 struct Blocks(Vec<Vec<(i64, u32)>>);
 
 impl Blocks {
-    fn of(partition: &PartitionedGraph<'_, '_>) -> Self {
+    fn of<S: Structure>(partition: &PartitionedGraph<'_, S>) -> Self {
         let mut blocks = vec![Vec::new(); partition.max_block_weights.len()];
         for vertex in 0..partition.graph.len() as u32 {
             blocks[partition.block_of[vertex as usize] as usize].push((partition.graph.weight(vertex), vertex));
@@ -48,8 +49,8 @@ impl Blocks {
 ///
 /// # Complexity
 /// O(blocks · vertices of a block) an exchange.
-pub(crate) fn exchange(partition: &mut PartitionedGraph<'_, '_>) {
-    if partition.graph.len() > MANY || !partition.graph.directions.is_empty() {
+pub(crate) fn exchange<S: Structure>(partition: &mut PartitionedGraph<'_, S>) {
+    if partition.graph.len() > MANY || partition.graph.is_directed() {
         return;
     }
     let mut blocks = Blocks::of(partition);
@@ -68,7 +69,7 @@ pub(crate) fn exchange(partition: &mut PartitionedGraph<'_, '_>) {
 }
 
 /// The exchange that relieves a block at the least loss for the weight, then the most.
-fn best_exchange(partition: &PartitionedGraph<'_, '_>, blocks: &Blocks, block: u32) -> Option<Exchange> {
+fn best_exchange<S: Structure>(partition: &PartitionedGraph<'_, S>, blocks: &Blocks, block: u32) -> Option<Exchange> {
     let mut best: Option<Exchange> = None;
     for &(weight, leaving) in &blocks.0[block as usize] {
         for (other, others) in (0u32..).zip(&blocks.0) {
@@ -79,11 +80,10 @@ fn best_exchange(partition: &PartitionedGraph<'_, '_>, blocks: &Blocks, block: u
             let lighter = others[first..].iter().take(TRIED).take_while(|&&(lighter, _)| lighter < weight);
             let leaves = partition.connection_to(leaving, block) - partition.connection_to(leaving, other);
             for &(light, coming) in lighter {
-                let between: i64 =
-                    partition.graph.edges(coming).filter(|&(n, _)| n == leaving).map(|(_, weight)| weight).sum();
                 let comes = partition.connection_to(coming, other) - partition.connection_to(coming, block);
                 let relief = (weight - light).min(-partition.room(block));
-                let loss_per_weight = (leaves + comes + 2 * between) as f64 / relief as f64;
+                let loss_per_weight =
+                    (leaves + comes + S::cost_of_swap(partition, coming, leaving)) as f64 / relief as f64;
                 let found = Exchange { loss_per_weight, relief, leaving, coming };
                 let is_better = |best: Exchange| {
                     loss_per_weight.total_cmp(&best.loss_per_weight).then(best.relief.cmp(&relief)).is_lt()

@@ -10,6 +10,7 @@ use super::search::{Limits, Search, View};
 use crate::StopToken;
 use crate::partition::multilevel::pool::Pool;
 use crate::partition::multilevel::random::Random;
+use crate::partition::multilevel::structure::{Pins, Structure};
 
 /// How long and how widely to search.
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +58,9 @@ impl Fm {
     }
 
     /// Passes until one brings little. Returns by how much the cut fell; it never rises.
-    pub(crate) fn refine(
+    pub(crate) fn refine<S: Structure>(
         &mut self,
-        partition: &mut PartitionedGraph<'_, '_>,
+        partition: &mut PartitionedGraph<'_, S>,
         config: &FmConfig,
         random: &mut Random,
         stop: &StopToken,
@@ -89,9 +90,9 @@ impl Fm {
 
     /// One search from the whole boundary. On a long boundary, greedy moves come first and the search starts where gains are
     /// largest: it would hardly reach more.
-    fn global_pass(
+    fn global_pass<S: Structure>(
         &mut self,
-        partition: &mut PartitionedGraph<'_, '_>,
+        partition: &mut PartitionedGraph<'_, S>,
         mut seeds: Vec<u32>,
         config: &FmConfig,
         random: &mut Random,
@@ -106,9 +107,9 @@ impl Fm {
     }
 
     /// A search from every few boundary vertices. On a long boundary, many run concurrently.
-    fn local_pass(
+    fn local_pass<S: Structure>(
         &mut self,
-        partition: &mut PartitionedGraph<'_, '_>,
+        partition: &mut PartitionedGraph<'_, S>,
         mut seeds: Vec<u32>,
         config: &FmConfig,
         random: &mut Random,
@@ -125,7 +126,12 @@ impl Fm {
     }
 
     /// One search in place, undone back to the least cut. Returns the gain.
-    fn search(&mut self, partition: &mut PartitionedGraph<'_, '_>, seeds: &[u32], config: &FmConfig) -> i64 {
+    fn search<S: Structure>(
+        &mut self,
+        partition: &mut PartitionedGraph<'_, S>,
+        seeds: &[u32],
+        config: &FmConfig,
+    ) -> i64 {
         let Self { search, moved, touched, .. } = self;
         search.clear(partition.max_block_weights.len());
         let looks = |seeds: &[u32]| -> Vec<_> {
@@ -150,13 +156,25 @@ impl Fm {
 }
 
 /// The partition itself; handles are the vertices.
-struct InPlace<'v, 'g, 'a> {
-    partition: &'v mut PartitionedGraph<'g, 'a>,
+struct InPlace<'v, 'g, S> {
+    partition: &'v mut PartitionedGraph<'g, S>,
     moved: &'v mut [bool],
     touched: &'v mut Vec<u32>,
 }
 
-impl View for InPlace<'_, '_, '_> {
+impl<S: Structure> Pins for InPlace<'_, '_, S> {
+    #[inline]
+    fn block_of(&self, vertex: u32) -> u32 {
+        self.partition.block_of[vertex as usize]
+    }
+
+    #[inline]
+    fn move_pin(&mut self, net: u32, from: u32, to: u32) -> (i64, i64) {
+        self.partition.pins.move_pin(net, from, to)
+    }
+}
+
+impl<S: Structure> View for InPlace<'_, '_, S> {
     #[inline]
     fn best_moves(&mut self, vertex: u32) -> (Option<Target>, Option<Target>) {
         self.partition.best_moves(vertex)
@@ -187,10 +205,10 @@ impl View for InPlace<'_, '_, '_> {
         self.moved[vertex as usize] = true;
         self.touched.push(vertex);
         let (graph, from) = (self.partition.graph, self.partition.leave(vertex, to));
-        graph.for_each_edge(vertex, |neighbour, weight| {
-            let change = self.partition.follow(neighbour, from, to, weight);
-            if !self.moved[neighbour as usize] {
-                changed(self, neighbour, change);
+        graph.for_each_change(self, vertex, from, to, |this, neighbour, lost, gained| {
+            let change = this.partition.follow(neighbour, from, to, lost, gained);
+            if !this.moved[neighbour as usize] {
+                changed(this, neighbour, change);
             }
         });
         self.partition.arrive(vertex);

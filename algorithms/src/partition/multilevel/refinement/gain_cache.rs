@@ -1,8 +1,7 @@
-//! The gain cache: for a vertex, the weights of its edges into the blocks around it.
+//! The gain cache: for a vertex, its connections to the blocks around it.
 
 use std::cmp::Ordering;
 
-use crate::partition::multilevel::graph::Graph;
 use crate::partition::multilevel::weights::{BLOCK_BITS, MOST_BLOCKS};
 
 /// A move that a vertex could make.
@@ -13,7 +12,8 @@ pub(crate) struct Target {
     pub(crate) gain: i64,
 }
 
-/// A block, and the weight of a vertex's edges into it. Both share a word, so that more of them fit into a cache.
+/// A block, and how much a vertex is connected to it, or how many pins a net has there. Both share a word, so that more
+/// of them fit into a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Connection(u64);
 
@@ -39,19 +39,19 @@ impl Connection {
     }
 }
 
-/// The connections of a vertex. A dense row has a place for each block; any other lists the blocks that the vertex has edges
-/// into, which are fewer.
+/// The connections of a vertex, or the pins of a net. A dense row has a place for each block; any other lists the
+/// blocks that the vertex is connected to, which are fewer.
 pub(crate) struct GainRow<'c> {
-    /// With room for all connections that there can be; what lies behind is not touched, but by [`GainRow::fill`].
+    /// With room for all connections that there can be; what lies behind is not touched, but by [`GainRow::clear`].
     pub(crate) connections: &'c mut [Connection],
     pub(crate) len: &'c mut u32,
     pub(crate) is_dense: bool,
 }
 
 impl GainRow<'_> {
-    /// Makes the row of a vertex anew. `block_of` names the blocks of its neighbours.
+    /// Makes the row empty.
     #[inline]
-    pub(crate) fn fill(&mut self, graph: &Graph<'_>, vertex: u32, block_of: impl Fn(u32) -> u32) {
+    pub(crate) fn clear(&mut self) {
         *self.len = 0;
         if self.is_dense {
             for (block, connection) in (0..).zip(self.connections.iter_mut()) {
@@ -59,14 +59,11 @@ impl GainRow<'_> {
             }
             *self.len = self.connections.len() as u32;
         }
-        graph.for_each_edge(vertex, |neighbour, weight| {
-            self.raise(block_of(neighbour), weight);
-        });
     }
 
     /// Adds weight to a connection, and returns its weight after that.
     #[inline]
-    fn raise(&mut self, block: u32, weight: i64) -> i64 {
+    pub(crate) fn raise(&mut self, block: u32, weight: i64) -> i64 {
         if self.is_dense {
             let connection = &mut self.connections[block as usize];
             connection.raise(weight);
@@ -89,7 +86,7 @@ impl GainRow<'_> {
 
     /// Takes weight from a connection, and returns its weight before that.
     #[inline]
-    fn lower(&mut self, block: u32, weight: i64) -> i64 {
+    pub(crate) fn lower(&mut self, block: u32, weight: i64) -> i64 {
         if self.is_dense {
             let connection = &mut self.connections[block as usize];
             let before = connection.weight();
@@ -110,11 +107,11 @@ impl GainRow<'_> {
         before
     }
 
-    /// Moves the weight of an edge from one block to another.
+    /// Takes weight from the connection to one block, and adds some to that to another: for an edge, the same.
     #[inline]
-    pub(crate) fn follow(&mut self, from: u32, to: u32, weight: i64) -> Change {
-        let before = self.lower(from, weight);
-        Change { from, to, weight, before, after: self.raise(to, weight) }
+    pub(crate) fn follow(&mut self, from: u32, to: u32, lost: i64, gained: i64) -> Change {
+        let before = self.lower(from, lost);
+        Change { from, to, lost, gained, before, after: self.raise(to, gained) }
     }
 }
 
@@ -124,8 +121,10 @@ pub(crate) struct Change {
     /// Where the neighbour was and is.
     from: u32,
     pub(crate) to: u32,
-    /// The weight of the edge to it.
-    weight: i64,
+    /// By how much the connection to the block where it was falls.
+    lost: i64,
+    /// By how much that to the block where it is rises.
+    gained: i64,
     /// The connection to the block where it was, before.
     before: i64,
     /// The connection to the block where it is, after.
@@ -157,14 +156,14 @@ impl Change {
     ) -> GainUpdate {
         let gain_if_it_fits = |gain| if fits() { GainUpdate::Gain(gain) } else { GainUpdate::Unknown };
         if own == self.from {
-            // A move to any block gains more by the edge's weight. A vertex that waits for room in a full block keeps its
+            // A move to any block gains more by what is lost. A vertex that waits for room in a full block keeps its
             // old place in that queue.
-            let (others, to) = (gain + self.weight, self.after - (self.before - self.weight));
+            let (others, to) = (gain + self.lost, self.after - (self.before - self.lost));
             return if to < others { GainUpdate::Gain(others) } else { gain_if_it_fits(to) };
         }
         if own == self.to {
-            let is_other = self.before - (self.after - self.weight) < gain;
-            return if is_other { GainUpdate::Gain(gain - self.weight) } else { GainUpdate::Unknown };
+            let is_other = self.before - (self.after - self.gained) < gain;
+            return if is_other { GainUpdate::Gain(gain - self.gained) } else { GainUpdate::Unknown };
         }
         let connection_to_own = connection_to_own();
         let (from, to) = (self.before - connection_to_own, self.after - connection_to_own);

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use rayon::prelude::*;
 
 use super::partitioned_graph::PartitionedGraph;
+use crate::partition::multilevel::structure::Structure;
 
 /// A vertex and by how much its best move lowers the cut; the largest gain, then the lowest number, comes first.
 type Candidate = (Reverse<i64>, u32);
@@ -13,7 +14,7 @@ type Candidate = (Reverse<i64>, u32);
 const STRETCH: usize = 4096;
 
 /// The vertices, of those listed, that can move with at least some gain.
-fn candidates(partition: &PartitionedGraph<'_, '_>, vertices: &[u32], least: i64) -> Vec<Candidate> {
+fn candidates<S: Structure>(partition: &PartitionedGraph<'_, S>, vertices: &[u32], least: i64) -> Vec<Candidate> {
     let some = |vertices: &[u32]| -> Vec<Candidate> {
         let gain = |&vertex: &u32| Some((Reverse(partition.best_move(vertex)?.gain), vertex));
         vertices.iter().filter_map(gain).filter(|&(Reverse(gain), _)| gain >= least).collect()
@@ -22,7 +23,11 @@ fn candidates(partition: &PartitionedGraph<'_, '_>, vertices: &[u32], least: i64
 }
 
 /// The `count` vertices of the largest gains, best first.
-pub(crate) fn most_promising(partition: &PartitionedGraph<'_, '_>, vertices: &[u32], count: usize) -> Vec<u32> {
+pub(crate) fn most_promising<S: Structure>(
+    partition: &PartitionedGraph<'_, S>,
+    vertices: &[u32],
+    count: usize,
+) -> Vec<u32> {
     let mut candidates = candidates(partition, vertices, i64::MIN);
     if count < candidates.len() {
         candidates.select_nth_unstable(count);
@@ -37,7 +42,7 @@ const FEW: usize = 100;
 
 /// In each round, every vertex that lowers the cut moves, the largest gain first. A vertex that gains much less by the time
 /// of its turn waits for the next round. Returns by how much the cut fell.
-pub(crate) fn greedy(partition: &mut PartitionedGraph<'_, '_>, mut active: Vec<u32>, rounds: u32) -> i64 {
+pub(crate) fn greedy<S: Structure>(partition: &mut PartitionedGraph<'_, S>, mut active: Vec<u32>, rounds: u32) -> i64 {
     let mut total = 0;
     let mut queued = vec![false; partition.graph.len()];
     for _ in 0..rounds {

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::gain_cache::Target;
 use super::partitioned_graph::PartitionedGraph;
+use crate::partition::multilevel::structure::Structure;
 
 /// Threads look for the moves of this many vertices, then make them, then go on.
 const AT_ONCE: usize = 16_384;
@@ -11,14 +12,14 @@ const AT_ONCE: usize = 16_384;
 const STRETCH: usize = 1024;
 
 /// Where a vertex moves: to where the cut falls, or to a lighter block at the same cut.
-fn wish(partition: &PartitionedGraph<'_, '_>, vertex: u32) -> Option<Target> {
+fn wish<S: Structure>(partition: &PartitionedGraph<'_, S>, vertex: u32) -> Option<Target> {
     let target = partition.best_move(vertex)?;
     (target.gain > 0 || (target.gain == 0 && partition.balances(vertex, target.block))).then_some(target)
 }
 
 /// Passes over the boundary until one moves nothing. Moves without gain are made where they level the blocks out.
 /// The cut never rises. Returns by how much it fell.
-pub(crate) fn propagate(partition: &mut PartitionedGraph<'_, '_>, rounds: u32) -> i64 {
+pub(crate) fn propagate<S: Structure>(partition: &mut PartitionedGraph<'_, S>, rounds: u32) -> i64 {
     let mut total = 0;
     let mut next = partition.boundary();
     let mut queued = vec![false; partition.graph.len()];
@@ -47,7 +48,7 @@ pub(crate) fn propagate(partition: &mut PartitionedGraph<'_, '_>, rounds: u32) -
 }
 
 /// The vertices that would move; all of a few, since threads would cost more.
-fn who_moves(partition: &PartitionedGraph<'_, '_>, vertices: &[u32]) -> Vec<u32> {
+fn who_moves<S: Structure>(partition: &PartitionedGraph<'_, S>, vertices: &[u32]) -> Vec<u32> {
     if vertices.len() <= STRETCH {
         return vertices.to_vec();
     }

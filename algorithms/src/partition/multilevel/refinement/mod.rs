@@ -8,8 +8,8 @@ pub(crate) mod gain_cache;
 mod greedy;
 mod label_propagation;
 pub(crate) mod partitioned_graph;
+mod pin_counts;
 pub(crate) mod search;
-pub(crate) mod volume;
 
 use rayon::prelude::*;
 
@@ -18,8 +18,8 @@ use self::fm::{Fm, FmConfig};
 use self::label_propagation::propagate;
 use self::partitioned_graph::{PartitionedGraph, Refined};
 use super::coarsening::Level;
-use super::graph::Graph;
 use super::random::Random;
+use super::structure::Structure;
 use crate::StopToken;
 
 /// How much refinement a level gets.
@@ -45,7 +45,12 @@ const LONG: usize = 16_384;
 const SMALL: usize = 5000;
 
 /// Balances, then lowers the cut.
-pub(crate) fn refine(partition: &mut PartitionedGraph<'_, '_>, effort: &Effort, random: &mut Random, stop: &StopToken) {
+pub(crate) fn refine<S: Structure>(
+    partition: &mut PartitionedGraph<'_, S>,
+    effort: &Effort,
+    random: &mut Random,
+    stop: &StopToken,
+) {
     rebalance(partition, effort.balance_anywhere);
     propagate(partition, effort.propagation);
     let mut fm = Fm::new(partition.graph.len());
@@ -69,9 +74,9 @@ pub(crate) struct Scored {
 }
 
 /// Carries a partition of the coarsest graph to the finest, refining at every level. Levels are freed as they are left.
-pub(crate) fn uncoarsen(
-    finest: &Graph<'_>,
-    mut levels: Vec<Level>,
+pub(crate) fn uncoarsen<S: Structure>(
+    finest: &S,
+    mut levels: Vec<Level<S>>,
     max_block_weights: &[i64],
     coarsest: Vec<u32>,
     effort: &Effort,
@@ -81,7 +86,7 @@ pub(crate) fn uncoarsen(
     let mut left: Option<(Refined, Vec<u32>)> = None;
     let mut coarsest = Some(coarsest);
     loop {
-        let graph: &Graph<'_> = levels.last().map_or(finest, |level| &level.graph);
+        let graph: &S = levels.last().map_or(finest, |level| &level.graph);
         let mut partition = match left.take() {
             Some((coarse, cluster_of)) => {
                 let block_of =

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::gain_cache::{Change, Connection, GainRow, GainUpdate, Target, best_moves, connection_to};
-use crate::partition::multilevel::graph::Graph;
+use super::pin_counts::PinCounts;
+use crate::partition::multilevel::structure::{Pins, Structure};
 
 /// Where a vertex's row begins, and how long it is.
 #[derive(Clone, Copy)]
@@ -29,32 +30,32 @@ const STRETCH: usize = 2048;
 ///
 /// The gain cache has rows only for vertices that are or were at a boundary. A vertex with at least as many neighbours as
 /// there are blocks has a dense row.
-pub(crate) struct PartitionedGraph<'g, 'a> {
-    pub(crate) graph: &'g Graph<'a>,
+pub(crate) struct PartitionedGraph<'g, S> {
+    pub(crate) graph: &'g S,
     pub(crate) max_block_weights: &'g [i64],
     pub(crate) block_of: Vec<u32>,
     pub(crate) block_weights: Vec<i64>,
     /// For each vertex.
     rows: Vec<Place>,
     connections: Vec<Connection>,
+    /// Where the pins of nets are.
+    pub(crate) pins: PinCounts,
 }
 
-impl<'g, 'a> PartitionedGraph<'g, 'a> {
+impl<'g, S: Structure> PartitionedGraph<'g, S> {
     /// Takes a partition. Vertices that `maybe_boundary` denies must have no neighbour in another block.
     pub(crate) fn new(
-        graph: &'g Graph<'a>,
+        graph: &'g S,
         max_block_weights: &'g [i64],
         block_of: Vec<u32>,
         maybe_boundary: impl Fn(u32) -> bool + Sync,
     ) -> Self {
         let blocks = max_block_weights.len();
         let block_weights = graph.block_weights(&block_of, blocks);
-        let is_boundary = |vertex: u32| {
-            let own = block_of[vertex as usize];
-            maybe_boundary(vertex) && graph.neighbours(vertex).iter().any(|&n| block_of[n as usize] != own)
-        };
-        let (rows, connections) = fill_rows(graph, blocks, &block_of, is_boundary);
-        Self { graph, max_block_weights, block_of, block_weights, rows, connections }
+        let pins = PinCounts::new(graph, blocks, &block_of);
+        let is_boundary = |vertex: u32| maybe_boundary(vertex) && graph.is_torn(vertex, &block_of, |net| pins.row(net));
+        let (rows, connections) = fill_rows(graph, blocks, &block_of, &pins, is_boundary);
+        Self { graph, max_block_weights, block_of, block_weights, rows, connections, pins }
     }
 
     #[inline]
@@ -74,13 +75,14 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
         let place = &mut self.rows[vertex as usize];
         place.start = start as u32;
         let mut row = GainRow { connections: &mut self.connections[start..], len: &mut place.len, is_dense };
-        row.fill(self.graph, vertex, |neighbour| self.block_of[neighbour as usize]);
+        row.clear();
+        self.graph.connect(vertex, &mut row, |other| self.block_of[other as usize], |net| self.pins.row(net));
     }
 
     /// Connections that a row must have room for.
     #[inline]
     pub(crate) fn row_room(&self, vertex: u32) -> usize {
-        self.graph.degree(vertex).min(self.blocks())
+        self.graph.most_connections(vertex).min(self.blocks())
     }
 
     /// The connections of a vertex, if it is or was at a boundary.
@@ -88,12 +90,6 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
     pub(crate) fn known_row(&self, vertex: u32) -> Option<&[Connection]> {
         let place = self.rows[vertex as usize];
         (!place.is_none()).then(|| &self.connections[place.start as usize..][..place.len as usize])
-    }
-
-    /// The connections of a vertex; none if all its neighbours were in its own block.
-    #[inline]
-    fn row(&self, vertex: u32) -> &[Connection] {
-        self.known_row(vertex).unwrap_or_default()
     }
 
     /// Whether the vertex has an edge of some weight into another block.
@@ -135,7 +131,7 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
     pub(crate) fn gain_update(&self, vertex: u32, known: Option<i64>, change: Option<Change>) -> GainUpdate {
         match (known, change) {
             // Where directions matter, a neighbour's move also changes where the vertex may go.
-            (Some(known), Some(change)) if self.graph.directions.is_empty() => {
+            (Some(known), Some(change)) if !self.graph.is_directed() => {
                 let own = self.block_of[vertex as usize];
                 let fits = || self.room(change.to) >= self.graph.weight(vertex);
                 change.gain_update(own, known, || self.connection_to(vertex, own), fits)
@@ -157,22 +153,22 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
         self.block_weights[from as usize] - self.block_weights[to as usize] > self.graph.weight(vertex)
     }
 
-    /// The weight of the vertex's edges into a block.
+    /// How much a vertex is connected to a block.
     pub(crate) fn connection_to(&self, vertex: u32, block: u32) -> i64 {
         match self.known_row(vertex) {
             Some(row) => connection_to(row, block, self.blocks()),
             None if self.block_of[vertex as usize] != block => 0,
-            None => self.graph.edges(vertex).map(|(_, weight)| weight).sum(),
+            None => self.graph.whole_connection(vertex),
         }
     }
 
-    /// Moves a vertex, then calls `changed` for each of its neighbours, with what changed for it if it had a row.
+    /// Moves a vertex, then calls `changed` for each neighbour whose connections change, with how if it had a row.
     #[inline]
     pub(crate) fn relocate(&mut self, vertex: u32, to: u32, mut changed: impl FnMut(&Self, u32, Option<Change>)) {
         let (graph, from) = (self.graph, self.leave(vertex, to));
-        graph.for_each_edge(vertex, |neighbour, weight| {
-            let change = self.follow(neighbour, from, to, weight);
-            changed(self, neighbour, change);
+        graph.for_each_change(self, vertex, from, to, |this, neighbour, lost, gained| {
+            let change = this.follow(neighbour, from, to, lost, gained);
+            changed(this, neighbour, change);
         });
         self.arrive(vertex);
     }
@@ -189,7 +185,7 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
 
     /// The second step, for each neighbour: its row. Returns what changed if it had one.
     #[inline]
-    pub(crate) fn follow(&mut self, neighbour: u32, from: u32, to: u32, weight: i64) -> Option<Change> {
+    pub(crate) fn follow(&mut self, neighbour: u32, from: u32, to: u32, lost: i64, gained: i64) -> Option<Change> {
         let blocks = self.blocks();
         let place = &mut self.rows[neighbour as usize];
         if place.is_none() {
@@ -199,7 +195,7 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
         let is_dense = place.len as usize == blocks;
         let mut row =
             GainRow { connections: &mut self.connections[place.start as usize..], len: &mut place.len, is_dense };
-        Some(row.follow(from, to, weight))
+        Some(row.follow(from, to, lost, gained))
     }
 
     /// The last step: the vertex is at a boundary, and so needs a row.
@@ -210,14 +206,9 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
         }
     }
 
-    /// Sum of the weights of the edges between blocks.
+    /// What the partition costs.
     pub(crate) fn cut(&self) -> i64 {
-        let foreign = |vertex: u32| {
-            let own = self.block_of[vertex as usize];
-            let foreign = self.row(vertex).iter().filter(move |connection| connection.block() != own);
-            foreign.map(|connection| connection.weight()).sum::<i64>()
-        };
-        self.graph.vertices().map(foreign).sum::<i64>() / 2
+        S::known_cut(self)
     }
 
     /// By how much blocks exceed what they may weigh, added up.
@@ -232,6 +223,18 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
     }
 }
 
+impl<S: Structure> Pins for PartitionedGraph<'_, S> {
+    #[inline]
+    fn block_of(&self, vertex: u32) -> u32 {
+        self.block_of[vertex as usize]
+    }
+
+    #[inline]
+    fn move_pin(&mut self, net: u32, from: u32, to: u32) -> (i64, i64) {
+        self.pins.move_pin(net, from, to)
+    }
+}
+
 /// What a refinement leaves behind for the next finer graph.
 pub(crate) struct Refined {
     pub(crate) block_of: Vec<u32>,
@@ -240,13 +243,14 @@ pub(crate) struct Refined {
 }
 
 /// The rows of all boundary vertices: where each is, and all of them. Threads fill stretches of vertices.
-fn fill_rows(
-    graph: &Graph<'_>,
+fn fill_rows<S: Structure>(
+    graph: &S,
     blocks: usize,
     block_of: &[u32],
+    pins: &PinCounts,
     is_boundary: impl Fn(u32) -> bool + Sync,
 ) -> (Vec<Place>, Vec<Connection>) {
-    let room = |vertex: u32| graph.degree(vertex).min(blocks);
+    let room = |vertex: u32| graph.most_connections(vertex).min(blocks);
     let mut rows = vec![Place::NONE; graph.len()];
     // First where each row begins in its stretch.
     let lay_out = |(first, rows): (usize, &mut [Place])| {
@@ -285,7 +289,8 @@ fn fill_rows(
             let (own, behind) = std::mem::take(&mut connections).split_at_mut(room(vertex));
             connections = behind;
             let mut row = GainRow { is_dense: own.len() == blocks, connections: own, len: &mut place.len };
-            row.fill(graph, vertex, |neighbour| block_of[neighbour as usize]);
+            row.clear();
+            graph.connect(vertex, &mut row, |other| block_of[other as usize], |net| pins.row(net));
         }
     });
     (rows, connections)
@@ -294,6 +299,7 @@ fn fill_rows(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
     use crate::partition::multilevel::random::Random;
 
     #[test]
@@ -307,7 +313,7 @@ mod tests {
                 let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
                 let mut partition = PartitionedGraph::new(&graph, &max_block_weights, block_of, |_| true);
                 let mut random = Random::new(seed, 7);
-                let gain = |partition: &PartitionedGraph<'_, '_>, vertex: u32| {
+                let gain = |partition: &PartitionedGraph<'_, Graph<'_>>, vertex: u32| {
                     partition.best_move(vertex).map(|target| target.gain)
                 };
                 for _ in 0..2000 {
