@@ -319,6 +319,53 @@ fn little_traffic_moves_fewer_bytes_than_a_small_cut() {
     assert!(traffic("multilevel(objective=traffic)") < traffic("multilevel"));
 }
 
+#[test]
+fn a_hypergraph_is_cut_for_its_connectivity_and_judged_by_nets() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Four blocks of three, and two nets across.
+    std::fs::write(at.join("h.hgr"), "6 12\n1 2 3\n4 5 6\n7 8 9\n10 11 12\n3 4\n1 5 9 12\n").unwrap();
+    std::fs::write(at.join("p"), "0\n0\n0\n1\n1\n1\n2\n2\n2\n2\n2\n2\n").unwrap();
+    let answer = |arguments: &[&str]| -> serde_json::Value {
+        let run = placebench(at, &[&["partition"], arguments, &["--json"]].concat());
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        serde_json::from_slice(&run.stdout).unwrap()
+    };
+    let judged = answer(&["h.hgr", "--evaluate", "p"]);
+    let of = |key: &str| judged[key].as_u64().unwrap();
+    // One net in two blocks, one in three.
+    assert_eq!([of("connectivity"), of("cut_nets"), of("external_degrees")], [1 + 2, 2, 2 + 3]);
+    let by = |arguments: &[&str]| answer(arguments)["algorithm"].as_str().unwrap().to_owned();
+    assert_eq!(by(&["h.hgr", "-k2", "-o", "q"]), "multilevel(objective=connectivity)");
+    assert_eq!(by(&["h.hgr", "-k2", "-o", "q", "--objective=cut"]), "multilevel(objective=cut)");
+    assert_eq!(by(&["h.hgr", "-k2", "-o", "q", "-a", "multilevel"]), "multilevel");
+    assert_eq!(by(&["convnet", "-k2", "-o", "q"]), "multilevel");
+    assert!(placebench(at, &["convert", "nmt", "nmt.hgr"]).status.success());
+    let connectivity =
+        |more: &[&str]| answer(&[&["nmt.hgr", "-k8", "-o", "q"], more].concat())["connectivity"].as_u64();
+    assert!(connectivity(&[]) < connectivity(&["--objective", "cut"]));
+    // Tensors weigh bytes for traffic, and what edges weigh for connectivity.
+    let traffic = |objective: &str| {
+        let edges = "--edge-weight=count";
+        answer(&["nmt", "-k8", "-o", "q", edges, "--objective", objective])["traffic"].as_u64()
+    };
+    assert!(traffic("traffic") < traffic("connectivity"));
+    for (arguments, expected) in [
+        (["-a", "metis", "--objective", "cut"], "--objective cut: metis has none: leave it out, or use multilevel"),
+        (
+            ["-a", "multilevel(objective=cut)", "--objective", "traffic"],
+            "--objective traffic: multilevel(objective=cut) says what it minimises: leave one of both out",
+        ),
+        (
+            ["--seed", "1", "--objective", "volume"],
+            "parameter 'objective' is 'volume', but must be cut, connectivity or traffic",
+        ),
+    ] {
+        let run = placebench(at, &[&["partition", "h.hgr", "-k2"][..], &arguments].concat());
+        assert_one_line_error(&run, expected);
+    }
+}
+
 /// Weighed by bytes, edges without bytes are free to cut, but each costs a latency.
 #[test]
 fn a_partitioner_that_places_sees_what_an_edge_costs() {

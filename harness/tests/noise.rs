@@ -293,7 +293,7 @@ fn a_robust_sweep_plans_for_the_mean_and_not_for_what_is_predicted() {
     let small = GraphEntry::named("leveled(levels=4,nodes_per_level=[3,5])").unwrap();
     let small = Problem::new(&small, &ClusterEntry::named("tiny3").unwrap(), 1).unwrap().instance;
     let [plain, robust] = ["sweep", "sweep(robust=0.3)"].map(|placer| predicted_and_mean(&small, placer));
-    assert!(robust.1 <= 1.01 * plain.1, "{robust:?} {plain:?}");
+    assert!(robust.1 <= 1.03 * plain.1, "{robust:?} {plain:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant as Clock;
 
 use placebench::algorithms::Spec;
-use placebench::algorithms::partition::{PartitionError, PartitionRequest, Partitioner, quality, registry};
+use placebench::algorithms::partition::{NetWeight, PartitionError, PartitionRequest, Partitioner, quality, registry};
 use placebench::datasets::format::undirected::{Undirected, read_undirected, write_partition};
 use placebench::datasets::format::undirected_format;
 use placebench::datasets::{Hypergraph, Instance, UndirectedGraph, View, ViewOptions};
@@ -244,7 +244,13 @@ fn judged(
             (view.graph(), Some(Arc::new(nets)))
         }
     };
-    let request = &PartitionRequest { nets, ..request.clone() };
+    let wanted = match (&seen, partitioner.counts_nets()) {
+        (Seen::Dataflow(dataflow, view), Some(NetWeight::Edge)) => {
+            Some(Arc::new(view.nets(dataflow).map_err(|error| error.to_string())?))
+        }
+        _ => nets.clone(),
+    };
+    let request = &PartitionRequest { nets: wanted, ..request.clone() };
     let started = Clock::now();
     let found = partitioner.partition(graph, request).map_err(|error| match error {
         PartitionError::Stopped => error.to_string(),
@@ -257,7 +263,7 @@ fn judged(
     if !is_sound {
         return Err(format!("{spec}: answered with no partition of this graph, which is a mistake of the partitioner"));
     }
-    let traffic = request.nets.as_ref().map(|nets| quality::connectivity(nets, &found));
+    let traffic = nets.as_ref().map(|nets| quality::connectivity(nets, &found));
     let (block_of, acyclic) = match &seen {
         Seen::Undirected(..) => (found.block_of.clone(), None),
         Seen::Dataflow(dataflow, view) => {

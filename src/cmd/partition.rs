@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use input::{Input, Seen};
-use placebench::algorithms::partition::{Partition, PartitionError, PartitionRequest, registry};
-use placebench::algorithms::{Spec, StopToken};
+use placebench::algorithms::partition::{Multilevel, Partition, PartitionError, PartitionRequest, registry};
+use placebench::algorithms::{Algorithm, Spec, StopToken};
 use placebench::datasets::UndirectedGraph;
 use placebench::datasets::format::undirected::write_partition;
 use placebench::datasets::format::{Holds, format_marks, format_names, without_compression};
@@ -47,6 +47,12 @@ pub(crate) struct Args {
     /// [default: the first there].
     #[arg(long, short, conflicts_with = "evaluate")]
     algorithm: Option<String>,
+
+    /// What multilevel minimises: cut, the weight of the edges between blocks; connectivity, which counts a net once for each
+    /// further block; or traffic, which weighs tensors by their bytes. As multilevel(objective=...) [default: cut, and
+    /// connectivity of a hypergraph].
+    #[arg(long, value_name = "OBJECTIVE", conflicts_with_all = ["evaluate", "stream"])]
+    objective: Option<String>,
 
     /// Where the partition goes, one block a line, as METIS writes it; `-` for standard output, and then the report
     /// goes to standard error. An existing file is replaced [default: GRAPH.part.K in this folder].
@@ -110,6 +116,21 @@ const MOST_BLOCKS: u32 = 1 << 24;
 const NEEDS_ORDER: &str =
     "blocks in the order of the dataflow need all edges, those without bytes, too, and ops as vertices";
 
+/// The partitioner with what it is to minimise: what `--objective` says, or else the connectivity of a hypergraph.
+fn with_objective(mut spec: Spec, args: &Args) -> anyhow::Result<Spec> {
+    const OBJECTIVE: &str = "objective";
+    let is_said = spec.params.iter().any(|(name, _)| name == OBJECTIVE);
+    let word = match (&args.objective, spec.name == Multilevel::NAME) {
+        (Some(word), true) if !is_said => word.clone(),
+        (Some(word), true) => bail!("--objective {word}: {spec} says what it minimises: leave one of both out"),
+        (Some(word), false) => bail!("--objective {word}: {} has none: leave it out, or use multilevel", spec.name),
+        (None, true) if !is_said && args.algorithm.is_none() && Input::is_hypergraph(args) => "connectivity".to_owned(),
+        (None, _) => return Ok(spec),
+    };
+    spec.params.push((OBJECTIVE.to_owned(), word));
+    Ok(spec)
+}
+
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
     if to_standard_output && form == Form::Json {
@@ -129,6 +150,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     // A wrong name is told before anything is read.
     let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name.as_str());
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
+    let spec = with_objective(spec, args)?;
     if args.stream {
         check_output(args)?;
         return stream::execute(args, &spec, form);
@@ -154,7 +176,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         }
         None => {
             let request = PartitionRequest {
-                nets: input.nets.clone(),
+                nets: input.nets_for(&*partitioner)?,
                 stop: StopToken::default(),
                 ..PartitionRequest::new(args.blocks.unwrap_or(1), args.epsilon, args.seed)
             };

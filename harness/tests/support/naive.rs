@@ -1,7 +1,7 @@
 //! A simulator for small instances under FIFO that is as plain as can be: at each instant it looks at everything.
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time, Transfer};
-use placebench_harness::execute::simulate::{DrawnCosts, NetworkModel};
+use placebench_harness::execute::simulate::{CostFactors, NetworkModel};
 use placebench_harness::validator::{OpRecord, Records, Route, RouteRecord};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -58,7 +58,7 @@ pub(crate) fn simulate(
     instance: &Instance,
     placement: &Placement,
     network: &dyn NetworkModel,
-    draw: Option<&DrawnCosts>,
+    draw: Option<&CostFactors>,
 ) -> Records {
     let (graph, cluster) = (instance.graph(), instance.cluster());
     let device = |op: usize| placement.device_of(OpId::new(op));

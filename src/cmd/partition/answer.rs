@@ -25,6 +25,8 @@ pub(super) struct Answer {
     pub(super) traffic: Option<u64>,
     pub(super) connectivity: Option<u64>,
     pub(super) cut_nets: Option<u64>,
+    /// A cut net once for each block that it is in.
+    pub(super) external_degrees: Option<u64>,
     pub(super) acyclic: Option<bool>,
     pub(super) replication_factor: Option<f64>,
     pub(super) least_block_weight: Option<u64>,
@@ -71,6 +73,9 @@ impl Answer {
             traffic: connectivity.filter(|_| of_dataflow.is_some()),
             connectivity: connectivity.filter(|_| of_dataflow.is_none()),
             cut_nets: of_hypergraph.map(|nets| quality::cut_nets(nets, partition)),
+            external_degrees: of_hypergraph
+                .zip(connectivity)
+                .map(|(nets, connectivity)| connectivity.saturating_add(quality::cut_nets(nets, partition))),
             acyclic: of_dataflow.map(|(dataflow, view)| {
                 quality::is_acyclic(dataflow, &view.blocks_of_ops(&partition.block_of), partition.blocks)
             }),

@@ -5,8 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
+use placebench::algorithms::partition::{NetWeight, Partitioner};
 use placebench::datasets::format::undirected::{Undirected, read_partition, read_undirected};
-use placebench::datasets::format::{Format, undirected_format, undirected_format_named};
+use placebench::datasets::format::{Format, Holds, undirected_format, undirected_format_named};
 use placebench::datasets::{
     DataflowGraph, EdgeWeight, Hypergraph, Instance, UndirectedGraph, VertexWeight, Vertices, View, ViewOptions,
 };
@@ -112,6 +113,24 @@ impl Input {
             nets: Some(Arc::new(nets)),
             bytes: edge_weight == EdgeWeight::Bytes,
         })
+    }
+
+    /// Whether the file is a hypergraph, by its format.
+    pub(super) fn is_hypergraph(args: &Args) -> bool {
+        let named = args.format.as_deref().and_then(|name| undirected_format_named(name).ok());
+        named
+            .or_else(|| undirected_format(&args.graph))
+            .is_some_and(|format| matches!(format.holds, Holds::Hypergraph { .. }))
+    }
+
+    /// The nets that a partitioner is to look at, weighed as it wants them.
+    pub(super) fn nets_for(&self, partitioner: &dyn Partitioner) -> anyhow::Result<Option<Arc<Hypergraph>>> {
+        match (&self.seen, partitioner.counts_nets()) {
+            (Seen::Dataflow(graph, view), Some(NetWeight::Edge)) => {
+                Ok(Some(Arc::new(view.nets(graph).with_context(|| self.name.clone())?)))
+            }
+            _ => Ok(self.nets.clone()),
+        }
     }
 
     /// Whether the vertices are in the order of all edges. Numbers alone order the vertices of an undirected graph.

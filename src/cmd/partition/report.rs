@@ -74,7 +74,9 @@ impl Report {
             };
             line(name, connectivity)?;
             if let Seen::Undirected(_) = &input.seen {
-                line("cut nets", quality::cut_nets(nets, partition).to_string())?;
+                let cut_nets = quality::cut_nets(nets, partition);
+                line("cut nets", cut_nets.to_string())?;
+                line("SOED", quality::connectivity(nets, partition).saturating_add(cut_nets).to_string())?;
             }
         }
         if let Seen::Dataflow(dataflow, view) = &input.seen {

@@ -5,7 +5,7 @@ use placebench_datasets::{DeviceId, Instance, OpId, Time, Transfer, TransferId};
 
 use super::events::Events;
 use super::network::Network;
-use super::noise::DrawnCosts;
+use super::noise::CostFactors;
 use crate::execute::ExecutionError;
 use crate::timeline::{Choice, Interval, Timeline};
 
@@ -74,7 +74,7 @@ pub(super) struct Run<'a> {
     /// `None` if every transfer starts when it is ready and takes latency + bytes / rate.
     network: Option<Box<dyn Network + 'a>>,
     /// By how much what happens differs from the costs.
-    draw: Option<DrawnCosts>,
+    draw: Option<CostFactors>,
     /// Tasks that became executable at this instant.
     pub(super) ready: Vec<Task>,
     /// Transfers that became ready to go at this instant; transfers that just started.
@@ -118,7 +118,7 @@ pub(super) fn run_to_end<P: DevicePolicy>(
 }
 
 /// How much longer a transfer takes than its costs say.
-fn stretch(draw: Option<&DrawnCosts>, transfer: &Transfer) -> f64 {
+fn stretch(draw: Option<&CostFactors>, transfer: &Transfer) -> f64 {
     draw.map_or(1.0, |draw| draw.stretch(transfer))
 }
 
@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         instance: &'a Instance,
         network: Option<Box<dyn Network + 'a>>,
-        draw: Option<DrawnCosts>,
+        draw: Option<CostFactors>,
         tracks_arrivals: bool,
     ) -> Self {
         let graph = instance.graph();
@@ -382,7 +382,7 @@ impl<'a> Run<'a> {
         let end = match task {
             Task::Op(op) => {
                 let cost = self.instance.exec_time(op, device);
-                let factor = |draw: DrawnCosts| draw.op_factor(self.instance, op, device);
+                let factor = |draw: CostFactors| draw.op_factor(self.instance, op, device);
                 let end = self.now + self.draw.map_or(cost, |draw| cost * factor(draw));
                 self.timeline.op_start[op.index()] = self.now;
                 self.timeline.op_finish[op.index()] = end;

@@ -17,7 +17,7 @@ pub use network::{
     AcceleratorIo, ContentionFree, FairShare, LogGp, NETWORK_MODELS, NetworkModel, OnePort, PREDICTING_MODELS,
     network_model,
 };
-pub use noise::{DrawnCosts, Noise};
+pub use noise::{CostFactors, Noise};
 
 use super::{ExecutionError, Executor, OnlineRun, Order};
 use crate::timeline::Timeline;
@@ -81,7 +81,7 @@ pub struct Simulator {
     /// Whether [`Timeline::choices`] keeps every decision (16 bytes each). The mean is known without.
     pub record_choices: bool,
     /// By how much what happens differs from the costs. Schedulers and placers know only the costs.
-    pub draw: Option<DrawnCosts>,
+    pub draw: Option<CostFactors>,
 }
 
 impl Simulator {

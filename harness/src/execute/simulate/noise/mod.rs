@@ -97,8 +97,8 @@ impl Noise {
 
     /// One draw of those of a seed. Draws of one seed are the same for all placements of a graph: an op has the same factors
     /// wherever it runs, but for that of the device.
-    pub fn draw(&self, seed: u64, draw: u32) -> DrawnCosts {
-        DrawnCosts { noise: *self, seed: splitmix64(splitmix64(seed) ^ u64::from(draw)) }
+    pub fn draw(&self, seed: u64, draw: u32) -> CostFactors {
+        CostFactors { noise: *self, seed: splitmix64(splitmix64(seed) ^ u64::from(draw)) }
     }
 
     /// The parameters that users may give.
@@ -202,7 +202,7 @@ impl<'de> Deserialize<'de> for Noise {
 
 /// The factors of one draw. They follow from what varies, not from the order of the run.
 #[derive(Clone, Copy, Debug)]
-pub struct DrawnCosts {
+pub struct CostFactors {
     noise: Noise,
     seed: u64,
 }
@@ -218,7 +218,7 @@ enum Factor {
     Link,
 }
 
-impl DrawnCosts {
+impl CostFactors {
     /// How much longer an op takes on a device than it costs.
     pub fn op_factor(&self, instance: &Instance, op: OpId, device: DeviceId) -> f64 {
         let types = instance.graph().op_types().filter(|_| self.noise.op_type > 0.0);
