@@ -501,15 +501,20 @@ fn suite_order() -> Vec<String> {
 /// What a run prints: tables and findings.
 fn terminal(folder: &Path, grid: &ByHand, wrong: &mut Wrong) {
     let text = said(folder, &["run", "agree.toml", "--out", "again", "--quiet"]);
-    // The table comes in blocks of instances; the mean stands in the last.
+    // The table comes in blocks of graphs on one cluster, which the title names; the mean stands in the last.
+    let cluster = |instance: &&String| instance.split_once('@').map(|(_, cluster)| cluster.to_owned());
+    let clusters: Vec<Option<String>> = grid.instances.iter().map(|own| cluster(&own)).collect();
+    let mut instances: Vec<&String> = grid.instances.iter().collect();
+    instances.sort_by_key(|own| clusters.iter().position(|known| *known == cluster(own)));
     let mut ratios: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     let (mut columns, mut ends, mut order) = (Vec::new(), BTreeMap::new(), Vec::new());
     let blocks = text.split("Makespan relative to the best").skip(1).map(|block| block.split("\n\n").next().unwrap());
     for block in blocks {
-        let mut lines = block.lines().skip(1);
+        let mut lines = block.lines();
+        let (_, cluster) = lines.next().unwrap().rsplit_once(", ").unwrap();
         let header: Vec<&str> = lines.next().unwrap().split_whitespace().skip(1).collect();
         let has_mean = header.last() == Some(&"mean");
-        columns.extend(header.iter().filter(|name| **name != "mean").map(|name| (*name).to_owned()));
+        columns.extend(header.iter().filter(|name| **name != "mean").map(|name| format!("{name}@{cluster}")));
         order.clear();
         for line in lines.take(grid.order.len()) {
             let cells: Vec<&str> = line.split_whitespace().collect();
@@ -525,9 +530,9 @@ fn terminal(folder: &Path, grid: &ByHand, wrong: &mut Wrong) {
         }
         wrong.same("run, order", &order, &grid.order);
     }
-    wrong.same("run, columns", &columns, &grid.instances);
+    wrong.same("run, columns", &columns, &instances.iter().map(|&own| own.clone()).collect::<Vec<_>>());
     for placer in &grid.order {
-        let by_hand: Vec<Option<f64>> = grid.instances.iter().map(|here| grid.ratio(placer, here)).collect();
+        let by_hand: Vec<Option<f64>> = instances.iter().map(|here| grid.ratio(placer, here)).collect();
         wrong.rounded(&format!("run, ratios of {placer}"), ratios.get(placer).map_or(&[], Vec::as_slice), &by_hand, 2);
         let mean = ends.get(placer).copied().flatten();
         wrong.rounded(&format!("run, mean of {placer}"), &[mean], &[grid.mean(placer)], 2);
