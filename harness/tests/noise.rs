@@ -254,6 +254,21 @@ fn a_fixed_order_stays_and_another_is_decided_anew() {
 }
 
 #[test]
+fn what_noise_cannot_do_is_refused() {
+    let shape = Shape { ops: 9, devices: 2, send_ops: 0.0, whole_numbers: true, seed: 5 };
+    let (untyped, placement) = instance(shape, PLAIN);
+    let placed = PlacedGraph::new(&untyped, &placement);
+    let order = Order { scheduler: &Fifo, plan: None };
+    let stop = StopToken::default();
+    let error = noisy(&ContentionFree, "op=0.1,type=0.1", 0).execute(&placed, order, &stop).unwrap_err().to_string();
+    assert_eq!(error, "noise: type: the ops of this graph have no types: leave it out");
+    let cats = registry::placer(&"cats".parse().unwrap()).unwrap();
+    let replayed = noisy(&ContentionFree, "op=0.1,order=replay", 0);
+    let error = replayed.execute_online(&convnet().instance, cats.online().unwrap(), &stop).unwrap_err().to_string();
+    assert!(error.contains("order=replay keeps the order of a placement"), "{error}");
+}
+
+#[test]
 fn a_run_with_little_to_do_has_few_surprises() {
     let shape = Shape { ops: 1, devices: 2, send_ops: 0.0, whole_numbers: true, seed: 5 };
     let (instance, placement) = instance(shape, PLAIN);

@@ -49,6 +49,9 @@ pub(crate) fn place(
     let network = network_model(network).map_err(fault)?;
     let noise = noise.map(str::parse::<Noise>).transpose().map_err(fault)?;
     let goal = objective.parse().map_err(|error: String| fault(error))?;
+    if noise.is_some() && goal == Goal::Period {
+        return Err(fault("there is no period under noise: leave it out, or objective='period'"));
+    }
     let options = InstanceOptions::of(devices, kinds, memory, seed)?.with_passes(passes)?;
     let instance = Instance::made(py, graph, cluster, options)?;
     evaluated(py, instance, Asked { placer, name, spec, chosen, network, noise, goal, seed }, limit, &raised)

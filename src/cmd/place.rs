@@ -183,6 +183,9 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     if args.noise.is_some() && executing.executor.measures {
         bail!("--noise is for simulations, and {} measures: leave it out", executing.executor.name);
     }
+    if args.noise.is_some() && args.objective == Some(Goal::Period) {
+        bail!("--noise: there is no period under noise: leave it out, or --objective period");
+    }
     let limit = time_limit(args, executing.executor)?;
     let (asked, problem) = Asked::of(args)?;
     for line in &problem.notes {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
+use placebench::algorithms::period::Goal;
 use placebench::base::process::check_memory;
 use placebench::environment;
 use placebench::harness::execute::simulate::Noise;
@@ -516,6 +517,9 @@ fn find_suite(args: &Args) -> anyhow::Result<Suite> {
     }
     if let Some(at) = (0..args.noise.len()).find(|&at| args.noise[..at].contains(&args.noise[at])) {
         bail!("--noise {} is given twice: give it once", args.noise[at]);
+    }
+    if !args.noise.is_empty() && suite.objective == Goal::Period {
+        bail!("--noise: there is no period under noise, and {} is about it: leave it out", suite.name);
     }
     if !args.noise.is_empty() {
         suite.noise.clone_from(&args.noise);

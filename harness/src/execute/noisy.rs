@@ -30,6 +30,15 @@ impl Noisy {
         Simulator { draw: Some(self.noise.draw(self.seed, draw)), ..self.simulator }
     }
 
+    /// Refuses what this noise cannot do to a graph.
+    fn check(&self, instance: &Instance) -> Result<(), ExecutionError> {
+        let refuse = |reason: &str| Err(ExecutionError::Failed { executor: "noise", reason: reason.to_owned() });
+        match instance.graph().op_types() {
+            None if self.noise.op_type > 0.0 => refuse("type: the ops of this graph have no types: leave it out"),
+            _ => Ok(()),
+        }
+    }
+
     /// Executes all draws, and the one in the middle again.
     fn all<T>(
         &self,
@@ -55,6 +64,7 @@ impl Executor for Noisy {
         order: Order<'_>,
         stop: &StopToken,
     ) -> Result<Timeline, ExecutionError> {
+        self.check(placed.instance())?;
         let predicted = self.simulator.execute(placed, order, stop)?;
         let replay = Replay { order: order_of(placed, &predicted) };
         let order = match self.noise.order {
@@ -66,13 +76,22 @@ impl Executor for Noisy {
         Ok(timeline.with_draws(draws))
     }
 
-    /// The placer decides anew in each draw: see [`Noise::order`], of which only `dynamic` makes sense here.
+    /// The placer decides anew in each draw.
+    ///
+    /// # Errors
+    /// If the order is to be kept, which there is none of before the run.
     fn execute_online(
         &self,
         instance: &Instance,
         placer: &dyn OnlinePlacer,
         stop: &StopToken,
     ) -> Result<OnlineRun, ExecutionError> {
+        self.check(instance)?;
+        if self.noise.order == OrderMode::Replay {
+            let reason =
+                "order=replay keeps the order of a placement, and this placer decides during the run: leave it out";
+            return Err(ExecutionError::Failed { executor: "noise", reason: reason.to_owned() });
+        }
         let run = |simulator: &Simulator| simulator.execute_online(instance, placer, stop);
         let predicted = run(&self.simulator)?.timeline.makespan();
         let (run, draws) = self.all(predicted, run, |run| run.timeline.makespan())?;

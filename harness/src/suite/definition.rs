@@ -378,6 +378,9 @@ impl Suite {
                 return Err(refuse(list.to_owned(), format!("give at least one{where_else}")));
             }
         }
+        if !self.noise.is_empty() && self.objective == Goal::Period {
+            return item("noise", "there is no period under noise: leave it out, or objective = \"period\"");
+        }
         if let Some(at) = (0..self.noise.len()).find(|&at| self.noise[..at].contains(&self.noise[at])) {
             return Err(refuse("noise".to_owned(), format!("'{}' is listed twice: list it once", self.noise[at])));
         }
@@ -578,6 +581,8 @@ preset = "laich7"
             let message = error(&with(list));
             assert!(message.starts_with(expected), "{message}");
         }
+        let period = with("0.1").replace("noise =", "objective = \"period\"\nnoise =");
+        assert!(error(&period).starts_with("s.toml: noise: there is no period under noise"), "{}", error(&period));
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub fn html_report(input: &ReportInput) -> Result<Report, GridError> {
         ("commands", serde_json::to_string(&commands).unwrap_or_else(|_| "null".to_owned())),
         ("rows", rows.len().to_string()),
     ];
-    let measured = summary.instances.iter().any(|instance| !instance.executor.is_simulator());
+    let measured = summary.instances.iter().any(|instance| instance.executor.measures());
     let suite_text = suite_text(input);
     let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
         + [PAGE, STYLE, &suite_text].map(str::len).iter().sum::<usize>()

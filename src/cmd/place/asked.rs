@@ -71,6 +71,12 @@ impl Asked {
         let graph = position("graph", &args.graph, suite.graphs.iter().map(GraphEntry::label).collect())?;
         let cluster = position("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
         let goal = suite.objective;
+        if args.noise.is_some() && goal == Goal::Period {
+            return Err(anyhow!(
+                "--noise: there is no period under noise, and {} is about it: leave it out",
+                suite.name
+            ));
+        }
         let plan = RunPlan::new(suite)?;
         let problem = plan.problem(&CellGroup { graph, cluster, repetition: 0, seed: args.seed })?;
         let graph = plan.suite.graphs[graph].clone();

@@ -48,7 +48,10 @@ pub(super) fn describe(
         ("kinds", row.kinds.to_string()),
         ("placed by", format!("{} in {placed_in:.3} s", row.placer)),
         ("scheduled by", format!("{scheduler} under {}", row.network)),
-        ("makespan", time_text(metrics.makespan, unit)),
+        (
+            "makespan",
+            time_text(metrics.makespan, unit) + if evaluation.timeline.draws().is_some() { " on the mean" } else { "" },
+        ),
         ("SLR", number(row.slr)),
         ("gap", gap),
         ("period", period(row)),
@@ -110,7 +113,7 @@ fn without(executed: &Executed, unit: &str) -> String {
 
 /// The time between samples that follow each other, and by how much no placement could be faster.
 fn period(row: &Row) -> String {
-    let Some(period) = row.period else { return "- (it is known of simulated runs)".to_owned() };
+    let Some(period) = row.period else { return "- (it is known of simulated runs without noise)".to_owned() };
     let text = time_text(period, &row.time_unit);
     let above = row.period_bound.map(|bound| {
         let ratio = if bound > 0.0 { format!("{:.3}", period / bound) } else { "-".to_owned() };

@@ -130,13 +130,15 @@ function commandOf(row) {
   const words = parts.every((part) => part.alone !== null)
     ? parts.map((part) => part.alone)
     : [...parts.map((part) => part.in_run), commands.run];
+  const noise = /^noise\((.*)\)$/.exec(COLUMNS.executor[row]);
   const late = COLUMNS.status[row] === "timed_out" && commands.time_limit !== null;
   return [
-    isMeasured(row) ? `placebench execute --executor ${shellWord(COLUMNS.executor[row])}` : "placebench place",
+    isMeasured(row) && !noise ? `placebench execute --executor ${shellWord(COLUMNS.executor[row])}` : "placebench place",
     ...words,
     `--scheduler ${shellWord(COLUMNS.scheduler[row])}`,
     `--network ${shellWord(COLUMNS.network[row])}`,
     `--seed ${COLUMNS.seed[row]}`,
+    ...(noise ? [`--noise ${shellWord(noise[1])}`] : []),
     ...(late ? [`--time-limit ${commands.time_limit}`] : []),
   ].join(" ");
 }
