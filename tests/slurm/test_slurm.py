@@ -294,7 +294,8 @@ class Slurm(unittest.TestCase):
 
     def test_g_the_commands_of_the_tutorial(self):
         text = (DOCS / "TUTORIAL.md").read_text()
-        section = text[text.index("## 10. ") : text.index("## 11. ")]
+        section = text[text.index(" On a cluster") :]
+        section = section[: section.index("\n## ")]
         submit, shard = re.search("placebench run .* --launcher slurm .*", section), re.search("placebench run .* --shard .*", section)
         follow = "placebench run --follow cluster"
         self.assertIn(f"\n{follow}\n", section)
