@@ -338,7 +338,9 @@ fn a_hypergraph_is_cut_for_its_connectivity_and_judged_by_nets() {
     let by = |arguments: &[&str]| answer(arguments)["algorithm"].as_str().unwrap().to_owned();
     assert_eq!(by(&["h.hgr", "-k2", "-o", "q"]), "multilevel(objective=connectivity)");
     assert_eq!(by(&["h.hgr", "-k2", "-o", "q", "--objective=cut"]), "multilevel(objective=cut)");
-    assert_eq!(by(&["h.hgr", "-k2", "-o", "q", "-a", "multilevel"]), "multilevel");
+    let quality = by(&["h.hgr", "-k2", "-o", "q", "-a", "multilevel(preset=quality)"]);
+    assert_eq!(quality, "multilevel(preset=quality,objective=connectivity)");
+    assert_eq!(by(&["h.hgr", "-k2", "-o", "q", "-a", "multilevel(objective=cut)"]), "multilevel(objective=cut)");
     assert_eq!(by(&["convnet", "-k2", "-o", "q"]), "multilevel");
     assert!(placebench(at, &["convert", "nmt", "nmt.hgr"]).status.success());
     let connectivity =

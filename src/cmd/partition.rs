@@ -124,7 +124,7 @@ fn with_objective(mut spec: Spec, args: &Args) -> anyhow::Result<Spec> {
         (Some(word), true) if !is_said => word.clone(),
         (Some(word), true) => bail!("--objective {word}: {spec} says what it minimises: leave one of both out"),
         (Some(word), false) => bail!("--objective {word}: {} has none: leave it out, or use multilevel", spec.name),
-        (None, true) if !is_said && args.algorithm.is_none() && Input::is_hypergraph(args) => "connectivity".to_owned(),
+        (None, true) if !is_said && Input::is_hypergraph(args) => "connectivity".to_owned(),
         (None, _) => return Ok(spec),
     };
     spec.params.push((OBJECTIVE.to_owned(), word));
