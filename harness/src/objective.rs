@@ -9,8 +9,9 @@ use placebench_algorithms::{Algorithm, Decision, Judgement, Objective, PlaceErro
 use placebench_datasets::{Cluster, DeviceId, Instance, MemoryRule, PlacedGraph};
 
 use crate::execute::simulate::{NetworkModel, Noise, Simulator};
-use crate::execute::{ExecutionError, Executor, Order};
+use crate::execute::{ExecutionError, Executor, Noisy, Order};
 use crate::memory::MemoryUse;
+use crate::statistics::mean;
 use crate::steady_state::SteadyState;
 use crate::timeline::Timeline;
 
@@ -75,28 +76,6 @@ impl SimulatedObjective {
     }
 }
 
-impl SimulatedObjective {
-    /// The mean makespan of the draws; `None` if costs do not vary.
-    fn mean_under_noise(
-        &self,
-        placed: &PlacedGraph<'_>,
-        order: Order<'_>,
-        stop: &StopToken,
-    ) -> Option<Result<f64, PlaceError>> {
-        let noise = self.noise?;
-        let run = |draw: u32| {
-            let drawn = Simulator { draw: Some(noise.draw(DRAWN_FROM, draw)), ..Simulator::new(self.network) };
-            match drawn.execute(placed, order, stop) {
-                Ok(timeline) => Ok(timeline.makespan()),
-                Err(ExecutionError::Stopped { .. }) => Err(PlaceError::Stopped),
-                Err(error) => Err(PlaceError::Unsupported(error.to_string())),
-            }
-        };
-        let makespans: Result<Vec<f64>, PlaceError> = (0..noise.draws).map(run).collect();
-        Some(makespans.map(|makespans| makespans.iter().sum::<f64>() / f64::from(noise.draws)))
-    }
-}
-
 impl Objective for SimulatedObjective {
     fn schedulers(&self) -> &[Arc<str>] {
         &self.names
@@ -122,14 +101,15 @@ impl Objective for SimulatedObjective {
                 continue;
             }
             let order = Order { scheduler: &**scheduler, plan: decision.plan.as_ref() };
-            match simulator.execute(&placed, order, stop) {
-                Ok(timeline) => {
+            let run = |simulator: &Simulator| simulator.execute(&placed, order, stop);
+            let draws = |noise| Noisy { simulator, noise, seed: DRAWN_FROM }.makespans(run, Timeline::makespan);
+            let outcome =
+                run(&simulator).and_then(|timeline| Ok((timeline, self.noise.map(draws).transpose()?.and_then(mean))));
+            match outcome {
+                Ok((timeline, mean)) => {
                     let excess_bytes = excess_bytes(&placed, &timeline);
                     let value = match busy {
-                        None => match self.mean_under_noise(&placed, order, stop) {
-                            None => timeline.makespan(),
-                            Some(mean) => mean?,
-                        },
+                        None => mean.unwrap_or_else(|| timeline.makespan()),
                         Some(busy) if excess_bytes > 0 => busy,
                         Some(busy) => SteadyState::new(&placed, &timeline, busy).period,
                     };

@@ -107,3 +107,15 @@ pub struct Flow {
     /// Time of a tensor, while all pairs send.
     pub seconds: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_noise_is_what_simulations_take_in_thousandths() {
+        let noise = MeasuredNoise { op: 0.0342, device: 0.0, transfer: 0.2108 };
+        assert_eq!(noise.simulated().unwrap().to_string(), "op=0.034,transfer=0.211");
+        assert_eq!(MeasuredNoise { op: 0.0, device: 0.0004, transfer: 0.0 }.simulated(), None);
+    }
+}

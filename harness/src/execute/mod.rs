@@ -11,6 +11,7 @@ pub mod threads;
 mod token;
 
 pub use noisy::Noisy;
+pub(crate) use noisy::simulating;
 pub use replay::{Replay, Simulated, order_of};
 pub use settings::{ExecuteSettings, Kernel, OrderMode, RealTime, Transport};
 pub use setup::{Notify, Progress, Setup};

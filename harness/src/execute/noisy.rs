@@ -39,6 +39,15 @@ impl Noisy {
         }
     }
 
+    /// The makespans of all draws.
+    pub(crate) fn makespans<T>(
+        &self,
+        run: impl Fn(&Simulator) -> Result<T, ExecutionError>,
+        makespan: impl Fn(&T) -> Time,
+    ) -> Result<Vec<Time>, ExecutionError> {
+        (0..self.noise.draws).map(|draw| run(&self.drawn(draw)).map(|found| makespan(&found))).collect()
+    }
+
     /// Executes all draws, and the one in the middle again.
     fn all<T>(
         &self,
@@ -46,9 +55,16 @@ impl Noisy {
         run: impl Fn(&Simulator) -> Result<T, ExecutionError>,
         makespan: impl Fn(&T) -> Time,
     ) -> Result<(T, Draws), ExecutionError> {
-        let makespans = (0..self.noise.draws).map(|draw| run(&self.drawn(draw)).map(|found| makespan(&found)));
-        let draws = Draws { makespans: makespans.collect::<Result<_, _>>()?, predicted };
+        let draws = Draws { makespans: self.makespans(&run, makespan)?, predicted };
         Ok((run(&self.drawn(draws.median_draw() as u32))?, draws))
+    }
+}
+
+/// What simulates, under a noise if there is one.
+pub(crate) fn simulating(simulator: Simulator, noise: Option<Noise>, seed: u64) -> Box<dyn Executor> {
+    match noise {
+        None => Box::new(simulator),
+        Some(noise) => Box::new(Noisy { simulator, noise, seed }),
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Executor;
 use super::driver::Driver;
-use super::noisy::Noisy;
+use super::noisy::simulating;
 use super::setup::Setup;
 use super::simulate::Simulator;
 use super::threads::Threads;
@@ -64,13 +64,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "discrete events in simulated time; the default",
         measures: false,
         takes_turns: false,
-        make: |setup| {
-            let simulator = Simulator::new(setup.network);
-            Ok(match setup.noise {
-                None => Box::new(simulator),
-                Some(noise) => Box::new(Noisy { simulator, noise, seed: setup.seed }),
-            })
-        },
+        make: |setup| Ok(simulating(Simulator::new(setup.network), setup.noise, setup.seed)),
     },
     ExecutorEntry {
         name: "threads",

@@ -12,7 +12,7 @@ use super::guard::{Guarded, Limit, guarded};
 use crate::MeasuredTimeline;
 use crate::evaluate::Evaluation;
 use crate::execute::simulate::{Simulator, simulate};
-use crate::execute::{Executor, Noisy, Replay, order_of};
+use crate::execute::{Replay, order_of, simulating};
 use crate::suite::{Cell, RunPlan};
 use crate::timeline::Timeline;
 
@@ -39,8 +39,8 @@ pub fn replay_within(
 
 /// Places and simulates a cell again, on the instance of its group ([`RunPlan::problem`]). The outcome is that of the run, byte
 /// for byte, as long as the version of placebench is the same; of a measured cell it is the simulation whose order was
-/// executed; of one under noise, the draw with the median makespan. Every choice of a device is recorded, unless the placer decides during the run. There are no ratios to
-/// reference values.
+/// executed, and of one under noise the draw with the median makespan. Every choice of a device is recorded, unless the placer
+/// decides during the run. There are no ratios to reference values.
 ///
 /// # Errors
 /// One line, if the cell fails, which its row would say, too.
@@ -50,10 +50,7 @@ pub fn replay_within(
 pub fn replay(plan: &RunPlan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Evaluation, String> {
     let request = plan.request(cell);
     let simulator = Simulator { record_choices: true, ..Simulator::new(request.network) };
-    let executor: Box<dyn Executor> = match request.noise {
-        None => Box::new(simulator),
-        Some(noise) => Box::new(Noisy { simulator, noise, seed: request.key.seed }),
-    };
+    let executor = simulating(simulator, request.noise, request.key.seed);
     request.evaluate_on(&*executor, instance, stop).map_err(|error| error.to_string())
 }
 
