@@ -46,3 +46,50 @@ fn a_calibration_writes_a_cluster_graphs_with_times_and_the_suite_that_executes_
     assert!(graph.op_ids().all(|op| graph.measured_on("cpu").unwrap().of(op) == Some(2e-3)));
     assert_one_line_error(&calibrate(folder.path()), "machine.toml: exists: --force replaces it");
 }
+
+#[test]
+fn measurements_of_before_make_a_cluster_again_with_and_without_what_steps_add() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(calibrate(folder.path()).status.success());
+    let again = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+        command.args(["calibrate"]).args(args).current_dir(folder.path()).output().unwrap()
+    };
+    let file = folder.path().join("machine.json");
+    let mut measured: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    // Transfers take 50 µs of the sender and 2 ns a byte, and 70 µs of the receiver, in steps whose ops take 1 ms.
+    let steps: Vec<_> = [(1, 9), (5, 2), (7, 7), (0, 4), (3, 0)]
+        .into_iter()
+        .flat_map(|(sends, receives)| [1e3, 1e6].map(|bytes| (f64::from(sends), f64::from(receives), bytes)))
+        .flat_map(|(sends, receives, bytes)| {
+            [(0, 1), (1, 0)].map(|(device, peer)| {
+                serde_json::json!({
+                    "device": device, "peer": peer, "sends": sends as u64, "sent_bytes": (sends * bytes) as u64,
+                    "receives": receives as u64, "received_bytes": (receives * bytes) as u64,
+                    "busy_seconds": 1e-3 + 5e-5 * sends + 2e-9 * sends * bytes + 7e-5 * receives, "op_seconds": 1e-3,
+                })
+            })
+        })
+        .collect();
+    measured["steps"] = steps.into();
+    std::fs::write(&file, measured.to_string()).unwrap();
+    let ends = |name: &str| {
+        let cluster = placebench::datasets::format::read_cluster(folder.path().join(name)).unwrap();
+        let overheads = cluster.transfer_overheads(DeviceId(0), DeviceId(1));
+        [overheads.send, overheads.send_per_byte, overheads.receive, overheads.receive_per_byte]
+    };
+    let output = again(&["--from", "machine.json", "-o", "steps.toml"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("in steps of random graphs"), "{}", text(&output.stdout));
+    for (found, made) in ends("steps.toml").into_iter().zip([5e-5, 2e-9, 7e-5, 0.0]) {
+        assert!((found - made).abs() <= 1e-6 * made + 1e-15, "{found} is not {made}");
+    }
+    assert!(again(&["--from", "machine.json", "--alone", "-o", "alone.toml"]).status.success());
+    assert_eq!(ends("alone.toml"), ends("machine.toml"));
+    assert_one_line_error(&again(&["--from", "machine.json", "-o", "alone.toml"]), "alone.toml: exists");
+    assert_one_line_error(&again(&["--from", "none.json", "-o", "new.toml"]), "none.json: No such file");
+    std::fs::write(&file, "{\"devices\": 3}").unwrap();
+    let unusable = again(&["--from", "machine.json", "-o", "new.toml"]);
+    assert_one_line_error(&unusable, "machine.json: no measurements of 'placebench calibrate'");
+    assert!(!folder.path().join("new.toml").exists());
+}

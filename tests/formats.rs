@@ -335,6 +335,8 @@ fn the_documentation_has_every_key_that_readers_know() {
         r#"{{"devices": [{device}], "equations": [{{"type": "t", "operations": 1, "step_seconds": {{"a": 1}}}}],
         "graphs": [{{"graph": "g", "ops": [0], "op_overhead_seconds": {{"a": 1}}}}],
         "transfers": [{{"from": 0, "to": 1, "bytes": 1, "sender_seconds": 1, "receiver_seconds": 1, "one_way_seconds": [1, 1]}}],
+        "steps": [{{"device": 0, "peer": 1, "sends": 1, "sent_bytes": 1, "receives": 1, "received_bytes": 1,
+            "busy_seconds": 2, "op_seconds": 1}}],
         "flows": [{{"pairs": [[0, 1]], "bytes": 1, "seconds": 1}}]}}"#
     );
     let measured: placebench::harness::calibrate::Measured = serde_json::from_str(&measured).unwrap();

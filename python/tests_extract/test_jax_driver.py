@@ -205,6 +205,11 @@ class Runs(unittest.TestCase):
         largest = max(found["transfers"], key=lambda transfer: transfer["bytes"])
         self.assertGreater(largest["sender_seconds"] + largest["receiver_seconds"], 0)
         self.assertEqual([flow["pairs"] for flow in found["flows"]], [[[0, 1]], [[0, 1], [1, 0]]])
+        self.assertEqual({(step["device"], step["peer"]) for step in found["steps"]}, {(0, 1), (1, 0)})
+        self.assertGreater(sum(step["sends"] for step in found["steps"]), 100)
+        for step in found["steps"]:
+            self.assertGreater(step["busy_seconds"], 0)
+            self.assertGreaterEqual(step["op_seconds"], 0)
 
 
 class Plans(unittest.TestCase):

@@ -177,6 +177,11 @@ class Runs(unittest.TestCase):
         for transfer in found["transfers"]:
             self.assertGreater(transfer["one_way_seconds"][0], 0)
         self.assertEqual([flow["pairs"] for flow in found["flows"]], [[[0, 1]], [[0, 1], [1, 0]]])
+        self.assertEqual({(step["device"], step["peer"]) for step in found["steps"]}, {(0, 1), (1, 0)})
+        self.assertGreater(sum(step["sends"] for step in found["steps"]), 100)
+        for step in found["steps"]:
+            self.assertGreater(step["busy_seconds"], 0)
+            self.assertGreaterEqual(step["op_seconds"], 0)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ use placebench::algorithms::StopToken;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{DataflowGraph, MemoryRule, is_less};
 use placebench::harness::calibrate::{
-    CalibrateSettings, Calibration, Line, PairFit, QuietMeasurement, measure_quietly,
+    CalibrateSettings, Calibration, Ends, Line, Measured, PairFit, QuietMeasurement, measure_quietly,
 };
 use placebench::harness::execute::simulate::Noise;
 use placebench::harness::execute::{ExecuteSettings, Transport};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use placebench::harness::suite::{BuiltIn, Suite};
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 
 use crate::interrupt::stop_on_ctrl_c;
 use crate::output::{Form, shown};
@@ -56,6 +56,19 @@ pub(crate) struct Args {
     /// Replaces existing files.
     #[arg(long, short)]
     force: bool,
+
+    /// Makes the cluster file of measurements of before, without measuring: the JSON file that an earlier calibration wrote.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["executor", "transport", "devices", "gpus", "hosts", "graph", "anyway"]
+    )]
+    from: Option<PathBuf>,
+
+    /// Takes what transfers cost from tensors that were sent one by one, not from steps of random graphs: the difference says
+    /// what a step adds.
+    #[arg(long)]
+    alone: bool,
 
     /// Measures once, whatever other processes do. Without it, what was measured while they used more than 5 % of a core is
     /// measured again, up to three times, and refused above 20 %.
@@ -109,6 +122,8 @@ struct TransferAnswer<'a> {
     receive: Line,
     link: Line,
     one_way: Line,
+    /// Whether sender and receiver were measured in steps of random graphs, or by tensors sent one by one.
+    in_steps: bool,
 }
 
 #[derive(Serialize)]
@@ -134,8 +149,8 @@ impl<'a> Answer<'a> {
             op_overhead: cluster.op_overhead(device),
         };
         let transfer = |pair: &'a PairFit| {
-            let &PairFit { from, to, send, receive, link, one_way } = pair;
-            TransferAnswer { from: name(from), to: name(to), send, receive, link, one_way }
+            let &PairFit { from, to, send, receive, link, one_way, ends } = pair;
+            TransferAnswer { from: name(from), to: name(to), send, receive, link, one_way, in_steps: ends == Ends::InSteps }
         };
         let shared = |(pairs, ratio): &(Vec<[usize; 2]>, f64)| {
             let names = |pair: &[usize; 2]| pair.map(|device| cluster.devices()[device].name.as_str());
@@ -168,6 +183,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if args.out.extension().is_none_or(|extension| extension != "toml") {
         bail!("{}: a cluster file ends with .toml", args.out.display());
     }
+    if let Some(file) = &args.from {
+        return of_earlier(file, args, form);
+    }
     let (raw, folder) = (args.out.with_extension("json"), args.out.with_extension(""));
     if let Some(taken) = [&args.out, &raw, &folder].into_iter().find(|path| path.exists() && !args.force) {
         bail!("{}: exists: --force replaces it", taken.display());
@@ -187,7 +205,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let QuietMeasurement { measured, mut value, other_load } = found;
     value["other_load"] = other_load.into();
     drop(heeded);
-    let calibration = Calibration::of(&measured)?;
+    let calibration = calibration(&measured, args.alone)?;
     let noise = measured.noise.and_then(|noise| noise.simulated());
     let mut graphs = Vec::new();
     for of in &measured.graphs {
@@ -220,6 +238,32 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let answer = Answer::new(&calibration, noise, other_load, files);
     form.print(&answer, || report(&calibration, noise, &args.out) + &predicts)?;
     Ok(Exit::SUCCESS)
+}
+
+/// The cluster file of an earlier calibration's measurements. Its graphs and its suite stay as they are.
+fn of_earlier(file: &Path, args: &Args, form: Form) -> anyhow::Result<Exit> {
+    if args.out.exists() && !args.force {
+        bail!("{}: exists: --force replaces it", args.out.display());
+    }
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let value: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("{}: not JSON", file.display()))?;
+    let measured = Measured::deserialize(&value)
+        .with_context(|| format!("{}: no measurements of 'placebench calibrate'", file.display()))?;
+    let calibration = calibration(&measured, args.alone).with_context(|| file.display().to_string())?;
+    format::write_cluster(&args.out, &calibration.cluster)?;
+    let noise = measured.noise.and_then(|noise| noise.simulated());
+    let answer = Answer::new(&calibration, noise, value["other_load"].as_f64(), vec![shown(&args.out)]);
+    form.print(&answer, || report(&calibration, noise, &args.out))?;
+    Ok(Exit::SUCCESS)
+}
+
+/// What the measurements say; with `alone` without the steps of random graphs.
+fn calibration(measured: &Measured, alone: bool) -> anyhow::Result<Calibration> {
+    if !alone {
+        return Ok(Calibration::of(measured)?);
+    }
+    Ok(Calibration::of(&Measured { steps: Vec::new(), ..measured.clone() })?)
 }
 
 /// The suite `reality` for what was measured: the graphs on this machine, predicted and executed.
@@ -268,9 +312,10 @@ fn report(calibration: &Calibration, noise: Option<Noise>, out: &Path) -> String
         let rates: Vec<String> = rates.iter().map(|rate| format!("{rate:.3e}")).collect();
         text += &format!("  {kind}: {}\n", rates.join("; "));
     }
-    text.push_str(
-        "\ntransfer: time of the sender; of the receiver; between them; in all (how far points are off the line)\n",
-    );
+    text.push_str("\ntransfer: time of the sender; of the receiver; between them; in all, alone (how far points are off)\n");
+    if calibration.pairs.iter().any(|pair| pair.ends == Ends::InSteps) {
+        text.push_str("  senders and receivers are measured in steps of random graphs\n");
+    }
     for pair in &calibration.pairs {
         let (from, to) = (name(pair.from), name(pair.to));
         text += &format!("  {from} to {to}: {}; {}; {}; {}\n", pair.send, pair.receive, pair.link, pair.one_way);

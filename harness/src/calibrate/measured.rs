@@ -17,6 +17,9 @@ pub struct Measured {
     pub graphs: Vec<MeasuredGraph>,
     /// What a tensor takes from one device to another, one entry an ordered pair and size.
     pub transfers: Vec<MeasuredTransfer>,
+    /// What processors did in steps of random graphs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<MeasuredStep>,
     /// Several pairs of devices that send at once, without pause.
     pub flows: Vec<Flow>,
     /// By how much times vary from run to run, if that was measured.
@@ -95,6 +98,27 @@ pub struct MeasuredTransfer {
     pub receiver_seconds: f64,
     /// Least and median time from the end of the op that made a tensor until an op can read it.
     pub one_way_seconds: [f64; 2],
+}
+
+/// What a device did in one step of a random graph, placed at random on it and one peer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredStep {
+    /// The device.
+    pub device: usize,
+    /// The other one.
+    pub peer: usize,
+    /// Tensors that the device sent to its peer.
+    pub sends: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Tensors that it received.
+    pub receives: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Processor time of the device.
+    pub busy_seconds: f64,
+    /// What its ops took of that. The rest was for transfers.
+    pub op_seconds: f64,
 }
 
 /// Pairs that send at once.

@@ -16,13 +16,14 @@ use placebench_datasets::{
 };
 
 pub use fit::Line;
-pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredNoise, MeasuredTransfer};
+pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredNoise, MeasuredStep, MeasuredTransfer};
 pub use quiet::{LOUD, QuietMeasurement, TOO_LOUD, measure_quietly};
 pub use run::measure;
 pub use settings::CalibrateSettings;
 pub use sharing::network_errors;
 
 use crate::statistics::mean;
+use fit::non_negative_least_squares;
 
 /// Why measurements make no cluster.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -81,6 +82,17 @@ pub struct PairFit {
     pub link: Line,
     /// From producer to consumer.
     pub one_way: Line,
+    /// How sender and receiver were measured.
+    pub ends: Ends,
+}
+
+/// How it was measured what a transfer takes of its sender and its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// Tensors were sent one by one.
+    Alone,
+    /// In steps of random graphs.
+    InSteps,
 }
 
 impl Calibration {
@@ -89,8 +101,12 @@ impl Calibration {
     /// The overhead of an op is the mean over the graphs of what a step takes beyond its equations, or what was measured of ops
     /// that do nothing. A transfer takes what its sender and its receiver are busy for, and the link takes the rest of the
     /// least time from producer to consumer. The ends of a large tensor can overlap, and then nothing is left for the link.
-    /// Those of a small one cannot: if they take longer than the tensor needs from producer to consumer, the rest is waking
-    /// up and falling asleep, which a busy device does not do. So the constants are shortened to what fits.
+    ///
+    /// Processors say in random steps what transfers take of them: what they do beside their ops, fitted to a constant and a
+    /// cost a byte of what they send and of what they receive. Other devices, and measurements without such steps, have only
+    /// tensors that were sent one by one. The ends of a small one cannot overlap: if they take longer than the tensor needs from
+    /// producer to consumer, the rest is waking up and falling asleep, which a busy device does not do. So the constants are
+    /// shortened to what fits.
     ///
     /// # Errors
     /// If devices or pairs are missing, or the numbers make no cluster.
@@ -218,19 +234,56 @@ fn pair_fit(measured: &Measured, from: usize, to: usize) -> Result<PairFit, Cali
         Line::through(&of_pair().map(|transfer| (transfer.bytes as f64, time(transfer))).collect::<Vec<_>>())
     };
     let one_way = line(|transfer| transfer.one_way_seconds[0]);
-    let (mut send, mut receive) =
-        (line(|transfer| transfer.sender_seconds), line(|transfer| transfer.receiver_seconds));
-    let ends = send.constant + receive.constant;
-    if one_way.constant < ends {
-        send.constant *= one_way.constant / ends;
-        receive.constant *= one_way.constant / ends;
+    let in_steps = in_steps(&measured.steps, from, to);
+    let (send, receive, ends) = in_steps.map_or_else(
+        || {
+            let (mut send, mut receive) =
+                (line(|transfer| transfer.sender_seconds), line(|transfer| transfer.receiver_seconds));
+            let ends = send.constant + receive.constant;
+            if one_way.constant < ends {
+                send.constant *= one_way.constant / ends;
+                receive.constant *= one_way.constant / ends;
+            }
+            (send, receive, Ends::Alone)
+        },
+        |(send, receive)| (send, receive, Ends::InSteps),
+    );
+    // What the ends do not explain of the time of a tensor that is sent alone.
+    let link = Line {
+        constant: (one_way.constant - send.constant - receive.constant).max(0.0),
+        per_unit: (one_way.per_unit - send.per_unit - receive.per_unit).max(0.0),
+        residual: one_way.residual,
+    };
+    Ok(PairFit { from: DeviceId::new(from), to: DeviceId::new(to), send, receive, link, one_way, ends })
+}
+
+/// What a transfer takes of its sender and of its receiver within steps.
+fn in_steps(steps: &[MeasuredStep], from: usize, to: usize) -> Option<(Line, Line)> {
+    let (sender, _) = beside_ops(steps, from, to)?;
+    let (_, receiver) = beside_ops(steps, to, from)?;
+    Some((sender, receiver))
+}
+
+/// What sending to a peer and receiving from it take of a device: least squares of errors relative to what the device did in
+/// all, so that a step counts for its share of what will be predicted. The residual is that of the step.
+fn beside_ops(steps: &[MeasuredStep], device: usize, peer: usize) -> Option<(Line, Line)> {
+    let rows: Vec<([f64; 4], f64)> = steps
+        .iter()
+        .filter(|step| (step.device, step.peer) == (device, peer) && step.busy_seconds > 0.0)
+        .map(|step| {
+            let moved = [step.sends, step.sent_bytes, step.receives, step.received_bytes];
+            (moved.map(|count| count as f64 / step.busy_seconds), 1.0 - step.op_seconds / step.busy_seconds)
+        })
+        .collect();
+    if rows.len() < 4 {
+        return None;
     }
-    let beside = of_pair().map(|transfer| {
-        let bytes = transfer.bytes as f64;
-        (bytes, transfer.one_way_seconds[0] - send.at(bytes) - receive.at(bytes))
-    });
-    let link = Line::through(&beside.collect::<Vec<_>>());
-    Ok(PairFit { from: DeviceId::new(from), to: DeviceId::new(to), send, receive, link, one_way })
+    let found = non_negative_least_squares(&rows);
+    let error = |(row, value): &([f64; 4], f64)| row.iter().zip(found).map(|(a, x)| a * x).sum::<f64>() - value;
+    let residual = mean(rows.iter().map(|row| error(row).powi(2)))?.sqrt();
+    let [send, send_per_byte, receive, receive_per_byte] = found;
+    let line = |constant, per_unit| Line { constant, per_unit, residual };
+    Some((line(send, send_per_byte), line(receive, receive_per_byte)))
 }
 
 impl fmt::Display for Line {
@@ -285,8 +338,51 @@ mod tests {
                 Flow { pairs: vec![[0, 1]], bytes: 1 << 22, seconds: 1e-3 },
                 Flow { pairs: vec![[0, 1], [1, 0]], bytes: 1 << 22, seconds: 1.8e-3 },
             ],
+            steps: Vec::new(),
             noise: None,
         }
+    }
+
+    /// A step in which a device is busy for 1 ms and its transfers, which take twice what they do alone.
+    fn step(device: usize, sends: u64, receives: u64, bytes: u64) -> MeasuredStep {
+        let (sent_bytes, received_bytes) = (sends * bytes, receives * bytes);
+        let moved = 20e-6 * sends as f64 + 2e-9 * sent_bytes as f64 + 60e-6 * receives as f64;
+        MeasuredStep {
+            device,
+            peer: 1 - device,
+            sends,
+            sent_bytes,
+            receives,
+            received_bytes,
+            busy_seconds: 1e-3 + moved,
+            op_seconds: 1e-3,
+        }
+    }
+
+    #[test]
+    fn what_transfers_take_in_steps_counts_for_both_ends() {
+        let mut measured = measured();
+        let counts = [(1, 9), (5, 2), (7, 7), (0, 4), (3, 0)];
+        measured.steps = counts
+            .into_iter()
+            .flat_map(|(sends, receives)| [1 << 8, 1 << 20].map(|bytes| (sends, receives, bytes)))
+            .flat_map(|(sends, receives, bytes)| [0, 1].map(|device| step(device, sends, receives, bytes)))
+            .collect();
+        let found = Calibration::of(&measured).unwrap();
+        assert!(found.pairs.iter().all(|pair| pair.ends == Ends::InSteps));
+        let overheads = found.cluster.transfer_overheads(DeviceId(1), DeviceId(0));
+        let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-6 * b.abs(), "{a} is not {b}");
+        near(overheads.send, 20e-6);
+        near(overheads.send_per_byte, 2e-9);
+        near(overheads.receive, 60e-6);
+        assert!(overheads.receive_per_byte < 1e-15);
+        // Alone, a tensor takes less than its ends in steps: nothing is left for the link.
+        assert_eq!(found.cluster.link(DeviceId(0), DeviceId(1)).latency, 0.0);
+        // Steps of one device alone say nothing about the other end.
+        measured.steps.retain(|step| step.device == 0);
+        let found = Calibration::of(&measured).unwrap();
+        assert!(found.pairs.iter().all(|pair| pair.ends == Ends::Alone));
+        near(found.cluster.transfer_overheads(DeviceId(1), DeviceId(0)).send, 10e-6);
     }
 
     #[test]

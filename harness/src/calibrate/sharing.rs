@@ -77,7 +77,7 @@ mod tests {
     use placebench_datasets::DeviceId;
 
     use super::*;
-    use crate::calibrate::Line;
+    use crate::calibrate::{Ends, Line};
 
     /// All pairs of four devices alike: a byte takes so long of sender, receiver, link.
     fn fits([send, receive, link]: [f64; 3]) -> Vec<PairFit> {
@@ -90,6 +90,7 @@ mod tests {
             receive: line(receive),
             link: line(link),
             one_way: line(send + receive + link),
+            ends: Ends::Alone,
         };
         pairs.map(fit).collect()
     }

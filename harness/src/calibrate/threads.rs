@@ -80,7 +80,7 @@ pub(super) fn measure(settings: &CalibrateSettings, stop: &StopToken) -> Result<
         Ok(Flow { pairs, bytes: FLOW_BYTES, seconds })
     });
     let flows = flows.collect::<Result<_, CalibrationError>>()?;
-    Ok(Measured { devices, equations, graphs: Vec::new(), transfers, flows, noise: None })
+    Ok(Measured { devices, equations, graphs: Vec::new(), transfers, steps: Vec::new(), flows, noise: None })
 }
 
 /// Which pairs send at once: one alone, both ways, from one device to two, from two to one, and two apart.

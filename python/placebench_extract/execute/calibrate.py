@@ -9,16 +9,21 @@ One event `calibration` has
   step on each device, and what the step takes beyond its equations, for each op. The times of a processor are
   processor time, so that what others do there does not count;
 - `transfers`: for each ordered pair and size the processor time of a tensor at the sender and at the receiver, and the
-  time from the end of the op that made it until an op can read it (least, median);
+  time from the end of the op that made it until an op can read it (least, median). Tensors are sent one by one;
+- `steps`: what devices did in steps of random graphs, placed at random on two devices each: how many tensors and bytes they
+  sent and received, their processor time, and how much of it their ops took. The rest is what transfers take in a step,
+  where tensors come from memory and ops, threads and transfers share a core. Devices that are processors have them;
 - `flows`: several pairs at once, each sending without pause: seconds a tensor. If two take as long as one, they do
   not share;
 - `noise`: by how much ops, whole steps and transfers vary from run to run.
 """
 
+import itertools
 import os
 import secrets
 import statistics
 
+from . import synthetic
 from .calibration import FLOW_BYTES, FLOW_COUNT, SIZES, devices as all_devices, flow_sets, parser
 from .clock import now
 from .driver import LEAD, Run, gather
@@ -28,6 +33,7 @@ from .model import model, parameters_of
 from .protocol import ExecuteError, event
 
 WARM_UP, STEPS, TRACED = 2, 5, 5
+SEED, PLACEMENTS = 0, 12  # of a random graph, and how often two devices execute it
 
 
 def main(name, arguments):
@@ -40,7 +46,7 @@ def main(name, arguments):
     token = os.environ.get("PLACEBENCH_TOKEN") if hosts else secrets.token_hex(16)
     if not token:
         raise ExecuteError("problem", "with --hosts, the environment variable PLACEBENCH_TOKEN has the workers' token")
-    measured = {"devices": None, "equations": [], "graphs": [], "transfers": [], "flows": []}
+    measured = {"devices": None, "equations": [], "graphs": [], "transfers": [], "steps": [], "flows": []}
     index, noise = {}, MachineNoise()
     for number, graph in enumerate(options.graph or module.GRAPHS):
         with Run(name, devices, hosts, token) as run:
@@ -49,7 +55,19 @@ def main(name, arguments):
                 event("ready", hardware=run.hardware())
                 measured["transfers"] = _transfers(run, noise)
                 measured["flows"] = _flows(run)
+                measured["steps"] = _random_steps(run, module)
     event("calibration", **measured, noise=noise.answer())
+
+
+def _plan(run, placement, transfers):
+    """The plan of a placement, whose ops run in the order of the graph."""
+    order = [[op for op, on in enumerate(placement) if on == device] for device in range(len(run.devices))]
+    return {"placement": placement, "order": order, "transfers": transfers, "mode": "replay"}
+
+
+def _whole(run, flat):
+    """For each device the plan that has all ops there."""
+    return [_plan(run, [device] * len(flat.ops), []) for device in range(len(run.devices))]
 
 
 def _graph(run, module, graph, measured, index, noise):
@@ -57,11 +75,7 @@ def _graph(run, module, graph, measured, index, noise):
     parameters = parameters_of(module, graph)
     program, flat = model(module, graph, parameters)
     ops = range(len(flat.ops))
-    plans = []
-    for device in range(len(run.devices)):
-        order = [list(ops) if d == device else [] for d in range(len(run.devices))]
-        plans.append({"placement": [device] * len(ops), "order": order, "transfers": [], "mode": "replay"})
-    run.setup(graph, [op.name for op in flat.ops], parameters, plans)
+    run.setup(graph, [op.name for op in flat.ops], parameters, _whole(run, flat))
 
     keys = list(dict.fromkeys(op.equation.key for op in flat.ops if op.equation))
     position = {key: k for k, key in enumerate(keys)}
@@ -135,6 +149,63 @@ def _add_equations(module, flat, keys, which, alone, within, measured, index):
             "alone_seconds": {name: times[k] for name, times in zip(names, alone)},
             "step_seconds": {name: times[k] for name, times in zip(names, within)},
         })  # fmt: skip
+
+
+def _random_steps(run, module):
+    """What each processor does in random placements of random graphs, two processors at a time."""
+    cpus = [rank for rank, device in enumerate(run.devices) if device["kind"] == "cpu"]
+    pairs = list(itertools.combinations(cpus, 2))
+    if not pairs:
+        return []
+    return [step for sizes in range(len(synthetic.SIZES)) for step in _steps_of_graph(run, module, sizes, pairs)]
+
+
+def _steps_of_graph(run, module, sizes, pairs):
+    """The same of one graph, whose tensors have these `synthetic.SIZES`."""
+    parameters = {"seed": str(SEED), "sizes": str(sizes)}
+    _, flat = model(module, synthetic.GRAPH, parameters)
+    plans, whole = _whole(run, flat), list(range(len(run.devices)))
+    for pair in pairs:
+        for number in range(PLACEMENTS):
+            placement = synthetic.placement(flat, pair, sizes, number)
+            plans.append(_plan(run, placement, synthetic.transfers(flat, placement)))
+    run.setup(synthetic.GRAPH, [op.name for op in flat.ops], parameters, plans)
+
+    # Placed steps and whole ones take turns, so that a machine that drifts treats them alike.
+    placed = range(len(whole), len(plans))
+    busy = {plan: [[] for _ in run.devices] for plan in (None, *placed)}
+    for round_ in range(WARM_UP + STEPS):
+        for plan in busy:
+            answer = run.step(whole if plan is None else [plan] * len(run.devices), False)
+            if round_ >= WARM_UP:
+                for seconds, device in zip(busy[plan], answer["answers"]):
+                    seconds.append(device["busy"] / 1e9)
+    traced = [run.step(whole, True) for _ in range(TRACED)]
+
+    shares = [_shares_of_ops(flat, [step["answers"][device]["ops"] for step in traced]) for device in whole]
+    found = []
+    for (pair, _), plan in zip(itertools.product(pairs, range(PLACEMENTS)), placed):
+        placement, moved = plans[plan]["placement"], plans[plan]["transfers"]
+        for device, peer in (pair, pair[::-1]):
+            share = sum(shares[device][op] for op, on in enumerate(placement) if on == device)
+            out, in_ = ([tensor["bytes"] for tensor in moved if tensor[end] == device] for end in ("from", "to"))
+            found.append({
+                "device": device, "peer": peer,
+                "sends": len(out), "sent_bytes": sum(out), "receives": len(in_), "received_bytes": sum(in_),
+                "busy_seconds": statistics.median(busy[plan][device]),
+                "op_seconds": share * statistics.median(busy[None][device]),
+            })  # fmt: skip
+    return found
+
+
+def _shares_of_ops(flat, steps):
+    """The share of each op in what a device is busy for. `steps` are traced ones."""
+    times = [[] for _ in flat.ops]
+    for step in steps:
+        for op, _, _, busy in step:
+            times[op].append(busy)
+    times = [statistics.median(busy) for busy in times]
+    return [busy / sum(times) for busy in times]
 
 
 def _transfers(run, noise):

@@ -25,6 +25,13 @@ def flatten(program):
     return flatten.flatten(program.function, values.abstract(program.arguments), program.resident)
 
 
+def synthetic(seed, sizes):
+    """A random step."""
+    from .synthetic_jax import program
+
+    return program(seed, sizes)
+
+
 def costs(call):
     """Operations and bytes of a call."""
     from ..jaxgraph import costs

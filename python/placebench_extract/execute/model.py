@@ -5,11 +5,15 @@ from pathlib import Path
 
 from ..flat import TraceError
 from ..models import ModelError, read_settings
+from . import synthetic
 from .protocol import ExecuteError
 
 
 def model(module, graph, parameters):
     """The step of a graph's name or folder, and its flat graph. `module` is the framework's."""
+    if graph == synthetic.GRAPH:
+        program = module.synthetic(int(parameters["seed"]), int(parameters["sizes"]))
+        return program, module.flatten(program)
     folder = Path(graph).parent if Path(graph).is_file() else Path(graph)
     models = module.models
     try:

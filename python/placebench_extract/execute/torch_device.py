@@ -25,6 +25,13 @@ def flatten(program):
     return flatten(program)
 
 
+def synthetic(seed, sizes):
+    """A random step."""
+    from .synthetic_torch import program
+
+    return program(seed, sizes)
+
+
 def costs(call):
     """Operations and bytes of a call."""
     from ..torchgraph import costs

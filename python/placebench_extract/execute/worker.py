@@ -73,7 +73,7 @@ def _serve(control, module, door, token, options, end):
                 device = Reference(command, module)
                 control.send({"ready": True})
             elif command["do"] == "setup":
-                device = Device(command, module, door, token, options)
+                device = Device(command, module, door, token, options, getattr(device, "exchange", None))
                 control.send(device.describe())
             elif command["do"] == "step":
                 control.send(device.step(command))
@@ -95,7 +95,8 @@ def _serve(control, module, door, token, options, end):
 class Device:
     """This process's part of the graph."""
 
-    def __init__(self, command, module, door, token, options):
+    def __init__(self, command, module, door, token, options, exchange=None):
+        """Sets up what `command` says. An `exchange` has the connections of an earlier setup of the same run."""
         self.backend = module.Backend(options.kind)
         self.rank, self.kind, self.cores = command["rank"], options.kind, options.cores
         program, self.flat = model(module, command["graph"], command["parameters"])
@@ -104,7 +105,7 @@ class Device:
             make_plan(self.flat, p["placement"], p["order"], p["transfers"], p["mode"], self.rank)
             for p in command["plans"]
         ]
-        self.exchange = self.backend.exchange(self.rank, command["addresses"], door, token, command["folder"])
+        self.exchange = exchange or self.backend.exchange(self.rank, command["addresses"], door, token, command["folder"])
         self._compile(program)
         # Collecting garbage would become part of an operation's time: it is done between steps, and what the graph
         # takes is left out.
