@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use placebench_datasets::{Hypergraph, HypergraphError, UndirectedGraph};
 
-use self::nets::neighbourhoods;
+use self::nets::{Nets, neighbourhoods};
 use self::problem::Problem;
 use self::refinement::Scored;
 pub use self::settings::Preset;
@@ -113,7 +113,8 @@ impl Named for Coarsening {
 ///
 /// Nets instead of edges take the same way. A pin of a net of p pins belongs to another as by an edge of 1 / (p − 1) of
 /// the net's weight; nets of more than 1000 pins are passed over in that. Blocks of small edge cut are refined for nets
-/// in V-cycles. On small graphs the better of both ways counts; acyclic blocks only come this way.
+/// in V-cycles. On small graphs the better of both ways counts; acyclic blocks only come this way,
+/// and from slabs by the nets that their borders cut. There, each preset also does what the quicker ones do.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
     /// Time against quality.
@@ -156,16 +157,12 @@ impl Partitioner for Multilevel {
         let nets = nets_of(graph, request)?;
         let problem = Problem::of_nets(graph, &nets, request, self.acyclic)?;
         let solver = Solver::new(&problem, self.joining(self.preset.settings_for_nets()));
-        // The blocks of least edge cut, refined for nets.
-        let refined = || -> Result<Scored, PartitionError> {
-            let start = Self { objective: Objective::Cut, ..*self }.partition(graph, request)?;
-            Ok(solver.improve(problem.restrict(start.block_of)))
-        };
         let best = if self.acyclic {
-            refined()?
+            self.acyclic_for_nets(graph, &problem)?
         } else if solver.is_small() {
             // On small graphs, runs differ much. Some nets are cut less by whoever looks at edges.
-            let (refined, found) = (refined()?, solver.partition()?);
+            let start = self.for_edges(graph, request)?;
+            let (refined, found) = (solver.improve(problem.restrict(start.block_of)), solver.partition()?);
             if refined.score < found.score { refined } else { found }
         } else {
             solver.partition()?
@@ -187,6 +184,26 @@ impl Partitioner for Multilevel {
 }
 
 impl Multilevel {
+    /// The blocks of least edge cut.
+    fn for_edges(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
+        Self { objective: Objective::Cut, ..*self }.partition(graph, request)
+    }
+
+    /// The best acyclic blocks for nets that this preset and the quicker ones find: a slower preset is never worse.
+    fn acyclic_for_nets(&self, graph: &UndirectedGraph, problem: &Problem<'_, Nets>) -> Result<Scored, PartitionError> {
+        let mut best: Option<Scored> = None;
+        for &preset in self.preset.and_quicker() {
+            let quicker = Self { preset, ..*self };
+            let solver = Solver::new(problem, quicker.joining(preset.settings_for_nets()));
+            let start = quicker.for_edges(graph, problem.request)?;
+            let found = acyclic::for_nets::partition(&solver, preset, problem.restrict(start.block_of))?;
+            if best.as_ref().is_none_or(|best| found.score < best.score) {
+                best = Some(found);
+            }
+        }
+        best.ok_or(PartitionError::Stopped)
+    }
+
     /// Settings that join vertices as they should be.
     fn joining(&self, settings: Settings) -> Settings {
         match self.coarsening {
