@@ -45,6 +45,21 @@ impl Named for Objective {
         &[("cut", Self::Cut), ("connectivity", Self::Connectivity), ("traffic", Self::Traffic)];
 }
 
+impl Objective {
+    /// What it is, for the lists of parameters.
+    pub(super) const HELP: &str =
+        "cut: edges between blocks; connectivity: each net once for each further block; traffic: so for tensors' bytes";
+
+    /// How tensors weigh as nets; `None` if edges count.
+    pub(super) fn counts_nets(self) -> Option<NetWeight> {
+        match self {
+            Self::Cut => None,
+            Self::Connectivity => Some(NetWeight::Edge),
+            Self::Traffic => Some(NetWeight::Bytes),
+        }
+    }
+}
+
 /// How coarsening joins vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coarsening {
@@ -134,13 +149,12 @@ impl Algorithm for Multilevel {
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let coarsening = "clusters: by label propagation, or matching: in pairs of heavy edges";
-        let objective = "cut: edges between blocks; connectivity: each net once for each further block; traffic: so for tensors' bytes";
         let acyclic =
             "true: every edge leads to the same or a later block, the vertices' numbers being a topological order";
         Ok(Self {
             preset: params.word("preset", Preset::Default, "time against quality: fast, default or quality")?,
             coarsening: params.word("coarsening", Coarsening::Clusters, coarsening)?,
-            objective: params.word("objective", Objective::Cut, objective)?,
+            objective: params.word("objective", Objective::Cut, Objective::HELP)?,
             acyclic: params.word("acyclic", false, acyclic)?,
         })
     }
@@ -171,11 +185,7 @@ impl Partitioner for Multilevel {
     }
 
     fn counts_nets(&self) -> Option<NetWeight> {
-        match self.objective {
-            Objective::Cut => None,
-            Objective::Connectivity => Some(NetWeight::Edge),
-            Objective::Traffic => Some(NetWeight::Bytes),
-        }
+        self.objective.counts_nets()
     }
 
     fn needs_order(&self) -> bool {
@@ -214,7 +224,10 @@ impl Multilevel {
 }
 
 /// The nets of a request, or those of the graph if there are none.
-fn nets_of<'r>(graph: &UndirectedGraph, request: &'r PartitionRequest) -> Result<Cow<'r, Hypergraph>, PartitionError> {
+pub(super) fn nets_of<'r>(
+    graph: &UndirectedGraph,
+    request: &'r PartitionRequest,
+) -> Result<Cow<'r, Hypergraph>, PartitionError> {
     match &request.nets {
         Some(nets) if nets.vertex_count() == graph.vertex_count() => Ok(Cow::Borrowed(nets)),
         Some(nets) => {
