@@ -123,8 +123,8 @@ fn the_help_of_the_verbs_names_every_format_they_read_or_write() {
         ("convert", ".csv, .arrow, .feather, .ipc, .pb, .pbtxt, .prototxt, folder with graph.pb"),
         ("convert", ".graph, .metis, .mtx"),
         ("convert", "--cluster .toml, .csv"),
-        ("partition", "metis, hmetis, mtx, dimacs, edges, binary"),
-        ("partition", ".hgr, .hmetis"),
+        ("partition", "metis, hmetis, patoh, mtx, dimacs, edges, binary"),
+        ("partition", ".hgr, .hmetis, .u, .patoh"),
         ("generate", "metis, mtx, dimacs, edges, binary"),
         ("generate", ".gexf, .dot, .gv"),
     ] {

@@ -368,6 +368,66 @@ fn a_hypergraph_is_cut_for_its_connectivity_and_judged_by_nets() {
     }
 }
 
+#[test]
+fn a_hypergraph_of_patoh_is_partitioned_and_judged_like_one_of_hmetis() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // The same nets, numbered from 1 and from 0, with weights of nets and of vertices.
+    std::fs::write(at.join("h.hgr"), "3 4 11\n5 1 2\n1 2 3\n5 3 4\n1\n2\n2\n1\n").unwrap();
+    std::fs::write(at.join("h.u"), "% nets, then cells\n0 4 3 6 3\n5 0 1\n1 1 2\n5 2 3\n1 2 2 1\n").unwrap();
+    let answer = |arguments: &[&str]| -> serde_json::Value {
+        let run = placebench(at, &[&["partition"], arguments, &["--json"]].concat());
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let mut answer: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        for varies in ["graph", "read_seconds", "seconds", "processor_seconds", "peak_rss_bytes", "files"] {
+            answer.as_object_mut().unwrap().remove(varies);
+        }
+        answer
+    };
+    let found = answer(&["h.u", "-k2", "-o", "p"]);
+    assert_eq!((found["connectivity"].as_u64(), found["pins"].as_u64()), (Some(1), Some(6)));
+    assert_eq!(found, answer(&["h.hgr", "-k2", "-o", "q"]));
+    let judged = |file: &str| answer(&[file, "--evaluate", "p"]);
+    assert_eq!((judged("h.u"), judged("h.u")["cut_nets"].as_u64()), (judged("h.hgr"), Some(1)));
+    std::fs::rename(at.join("h.u"), at.join("plain")).unwrap();
+    assert_eq!(answer(&["plain", "--format=patoh", "-k2", "-o", "p"]), found);
+    std::fs::write(at.join("bad.u"), "0 4 3 6\n0 1\n1 4\n2 3\n").unwrap();
+    let run = placebench(at, &["partition", "bad.u", "-k2"]);
+    assert_one_line_error(&run, "bad.u:3: the net has the pin 4: vertices are numbered from 0 to 3");
+}
+
+#[test]
+fn a_huge_imbalance_is_told_in_a_few_digits() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = placebench(folder.path(), &["partition", "convnet", "-k2", "-e1e300", "-o", "p"]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let report = text(&run.stdout);
+    assert!(report.contains("within 1e300"), "{report}");
+    assert!(report.lines().all(|line| line.len() < 160), "{report}");
+}
+
+#[test]
+fn a_net_of_two_heavy_vertices_stays_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("pair.hgr"), "1 4 10\n1 2\n3\n3\n3\n3\n").unwrap();
+    std::fs::write(at.join("two.hgr"), format!("1 2 10\n1 2\n{0}\n{0}\n", 1u64 << 50)).unwrap();
+    let answer = |arguments: &[&str]| -> serde_json::Value {
+        let run = placebench(at, &[&["partition"], arguments, &["-k2", "-o", "p", "--json"]].concat());
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        serde_json::from_slice(&run.stdout).unwrap()
+    };
+    for seed in 0..20 {
+        for preset in ["fast", "default", "quality"] {
+            let spec = format!("multilevel(preset={preset},objective=connectivity)");
+            let found = answer(&["pair.hgr", "-e0.3", "-a", &spec, "--seed", &seed.to_string()]);
+            assert_eq!((found["connectivity"].as_u64(), found["feasible"].as_bool()), (Some(0), Some(true)), "{spec}");
+        }
+    }
+    let found = answer(&["two.hgr", "-e0"]);
+    assert_eq!((found["connectivity"].as_u64(), found["feasible"].as_bool()), (Some(1), Some(true)));
+}
+
 /// Weighed by bytes, edges without bytes are free to cut, but each costs a latency.
 #[test]
 fn a_partitioner_that_places_sees_what_an_edge_costs() {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::undirected::{
     Undirected, read_binary_edges, read_dimacs, read_edge_list, read_hmetis, read_matrix_market, read_metis,
-    read_partition, read_undirected, write_hmetis, write_metis, write_partition, write_undirected,
+    read_partition, read_patoh, read_undirected, write_hmetis, write_metis, write_partition, write_patoh,
+    write_undirected,
 };
 use placebench_datasets::format::{
     FORMATS, Format, FormatError, GraphHeader, undirected_format, undirected_format_named,
@@ -64,7 +65,9 @@ fn an_hmetis_hypergraph_names_the_line_of_each_fault() {
         "hmetis",
         |path| read_hmetis(path),
         &[
+            "an_empty_row.hgr:3: the net has no pins: name its vertices, or remove the empty line",
             "bad_fmt.hgr:1: fmt is '2': write 1 for net weights, 10 for vertex weights, 11 for both",
+            "byte_order_mark.hgr:1: begins with a byte-order mark: save the file as UTF-8 without one",
             "empty.hgr: is empty: start with 'nets vertices'",
             "header_too_short.hgr:1: the header has 1 number: write 'nets vertices [fmt]'",
             "huge.hgr:1: 4000000000 vertices for only 1 net: number the vertices that have edges without large gaps",
@@ -73,10 +76,58 @@ fn an_hmetis_hypergraph_names_the_line_of_each_fault() {
             "net_of_nothing.hgr:3: the net has no pins: name its vertices, or remove it",
             "no_number.hgr:2: a pin is 'x': write a whole number from 0 to 2^64 - 1",
             "pin_beyond.hgr:2: the net has the pin 4: vertices are numbered from 1 to 3",
+            "pin_zero.hgr:2: the net has the pin 0: vertices are numbered from 1 to 3",
             "repeated_pin.hgr:2: the net has the pin 1 twice: remove one",
             "too_many_nets.hgr:4: is a net too many: correct line 1, or remove it",
+            "wide_nets.hgr:3: up to here, nets' weights, each counted for every pin but one, add up to more than 64 bits hold: divide all of them by one number",
+            "wide_vertices.hgr:5: up to here, vertices' weights add up to more than 64 bits hold: divide all of them by one number",
         ],
     );
+}
+
+#[test]
+fn a_patoh_hypergraph_names_the_line_of_each_fault() {
+    check(
+        "patoh",
+        |path| read_patoh(path),
+        &[
+            "an_empty_row.u:3: the net has no pins: name its vertices, or remove the empty line",
+            "bad_base.u:1: the first cell has the number 2: begin with 0 or 1; cells, nets and pins follow",
+            "bad_scheme.u:1: the weighting scheme is '4': write 1 for cell weights, 2 for net weights, 3 for both",
+            "byte_order_mark.u:1: begins with a byte-order mark: save the file as UTF-8 without one",
+            "empty.u: is empty: start with 'base cells nets pins'",
+            "header_too_short.u:1: the header has 3 numbers: write 'base cells nets pins [weights]'",
+            "huge.u:1: 4000000000 vertices for only 1 net: number the vertices that have edges without large gaps",
+            "line_too_many.u:4: is a line too many: remove it, or correct line 1; cell weights need the scheme 1 or 3",
+            "missing_nets.u:3: ends after 1 net of 2: add the others, or correct line 2",
+            "missing_weights.u:4: ends after 2 cell weights of 3: add the others, or correct line 1",
+            "pin_beyond.u:2: the net has the pin 3: vertices are numbered from 0 to 2",
+            "pin_zero.u:2: the net has the pin 0: vertices are numbered from 1 to 3",
+            "repeated_pin.u:3: the net has the pin 2 twice: remove one",
+            "two_constraints.u:1: there are 2 weights a cell (constraints): keep one: blocks are balanced by one weight here",
+            "weights_too_many.u:4: has more weights than there are cells, 3: remove the others",
+            "wide_cells.u:4: up to here, vertices' weights add up to more than 64 bits hold: divide all of them by one number",
+            "wrong_pin_count.u:1: the header says 5 pins, but the nets have 4: correct it; net weights stand in the rows only with the weighting scheme 2 or 3",
+        ],
+    );
+}
+
+#[test]
+fn patoh_reads_its_manual_s_forms() {
+    let expected = |net_weights, vertex_weights| {
+        Hypergraph::from_nets(4, vec![0, 2, 5], vec![0, 2, 1, 2, 3], net_weights, vertex_weights).unwrap()
+    };
+    let (nets, cells) = (Some(vec![5, 7]), Some(vec![1, 2, 3, 4]));
+    for (text, expected) in [
+        ("0 4 2 5\n0 2\n1 2 3\n", expected(None, None)),
+        ("% a comment\n1 4 2 5 0\n1 3\n% another\n2 3 4\n\n", expected(None, None)),
+        ("1 4 2 5 1\n1 3\n2 3 4\n1 2\n3 4\n", expected(None, cells.clone())),
+        ("0 4 2 5 2\n5 0 2\n7 3 2 1\n", expected(nets.clone(), None)),
+        ("0 4 2 5 3 1\n5 0 2\n7 3 2 1\n1 2 3 4\n", expected(nets, cells)),
+    ] {
+        let (_folder, path) = written("g.u", text);
+        assert_eq!(read_patoh(&path).unwrap(), expected, "{text}");
+    }
 }
 
 #[test]
@@ -341,7 +392,9 @@ proptest! {
         let hypergraph =
             Hypergraph::from_nets(12, offsets, pins.concat(), Some(net_weights), Some(weights)).unwrap();
         write_hmetis(&path, &hypergraph).unwrap();
-        prop_assert_eq!(read_hmetis(&path).unwrap(), hypergraph);
+        prop_assert_eq!(read_hmetis(&path).unwrap(), hypergraph.clone());
+        write_patoh(&path, &hypergraph).unwrap();
+        prop_assert_eq!(read_patoh(&path).unwrap(), hypergraph);
         write_partition(&path, &blocks).unwrap();
         prop_assert_eq!(read_partition(&path, blocks.len(), Some(7)).unwrap(), blocks);
     }
@@ -423,7 +476,7 @@ fn a_format_says_that_it_scales_weights() {
         let losses = named(format).losses(&GraphHeader::named("g"), graph);
         losses.iter().any(|loss| loss.to_string() == "weights that add up to 2^31 or more")
     };
-    for format in ["metis", "hmetis"] {
+    for format in ["metis", "hmetis", "patoh"] {
         assert!(losses(format, &graph(1.0, 1 << 31)) && losses(format, &graph(2f64.powi(31), 1)), "{format}");
         assert!(!losses(format, &graph(1e9, 1 << 29)), "{format}");
     }

@@ -3,7 +3,8 @@
 
 Makes the graphs with `placebench`, runs every tool in a process of its own (ours as `placebench partition`), judges every
 partition with `placebench partition --evaluate`, appends a row a run to a CSV file (a run that is there is not repeated), and
-writes tables of geometric means. See README.md.
+writes tables of geometric means. With --families, the comparison with Mt-KaHyPar on graphs and hypergraphs of
+`instances.py` instead. See README.md.
 """
 
 import argparse
@@ -237,9 +238,11 @@ def judged(graph, k, out, options):
     """What placebench says about a partition, whoever made it."""
     command = [options.placebench, "partition", graph, "-k", k, "-e", EPSILON, "--evaluate", out]
     text = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+    connectivity = re.search(r"connectivity\s+(\d+)", text)
     return {
         "cut": int(found(r"cut\s+(\d+)", text)[1]),
         "volume": int(found(r"volume\s+(\d+)", text)[1]),
+        "connectivity": int(connectivity[1]) if connectivity else None,
         "imbalance": float(found(r"imbalance\s+([\d.-]+)", text)[1]),
         "feasible": "yes" if re.search(r"feasible\s+yes", text) else "no",
         "sha256": hashlib.sha256(out.read_bytes()).hexdigest()[:16],
@@ -262,9 +265,13 @@ def drive(tool, graph, k, seed, threads, out):
 
         library = mtkahypar.initialize(threads)
         context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
-        context.set_partitioning_parameters(k, EPSILON, mtkahypar.Objective.CUT)
+        nets = graph.endswith(".hgr")
+        context.set_partitioning_parameters(k, EPSILON, mtkahypar.Objective.KM1 if nets else mtkahypar.Objective.CUT)
         mtkahypar.set_seed(seed)
-        read = library.graph_from_file(graph, context, mtkahypar.FileFormat.METIS)
+        if nets:
+            read = library.hypergraph_from_file(graph, context, mtkahypar.FileFormat.HMETIS)
+        else:
+            read = library.graph_from_file(graph, context, mtkahypar.FileFormat.METIS)
         started, clock = time.process_time(), time.monotonic()
         block_of = read.partition(context).get_partition()
     cost = {"partition_cpu_s": time.process_time() - started, "partition_wall_s": time.monotonic() - clock}
@@ -449,6 +456,16 @@ def read_rows(path):
         return list(csv.DictReader(file))
 
 
+def append_row(path, fields, row):
+    is_new = not path.exists()
+    with open(path, "a", newline="") as file:
+        writer = csv.DictWriter(file, fields)
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+    print(*row.values(), file=sys.stderr)
+
+
 def main():
     if len(sys.argv) > 1 and sys.argv[1] == "--drive":
         drive(*sys.argv[2:])
@@ -463,15 +480,17 @@ def main():
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", type=names, default=list(GRAPHS), help="default: all")
-    parser.add_argument("--k", type=names, default=["2", "8", "32", "128"])
-    parser.add_argument("--seeds", type=names, default=["1", "2", "3"])
+    parser.add_argument("--k", type=names, help="default: 2,8,32,128, and 4,16 with --families")
+    parser.add_argument("--seeds", type=names, help="default: 1,2,3, and 1 with --families")
+    parser.add_argument("--families", action="store_true", help="graphs and hypergraphs of instances.py, with Mt-KaHyPar")
     parser.add_argument("--tools", type=names, default=TOOLS, help="default: all")
     parser.add_argument("--threads", type=names, default=["1"], help="tools other than placebench's always run on one")
     release = here.parents[1] / "target/release"
     parser.add_argument("--placebench", default=release / "placebench", help="makes, partitions and judges graphs")
     parser.add_argument("--python", default=sys.executable, help="that has kaminpar and mtkahypar")
     parser.add_argument("--work", type=Path, default=Path("partitioners.tmp"), help="folder of the generated graphs")
-    parser.add_argument("--out", type=Path, default=here / "results.csv", help="results; runs that are there are not repeated")
+    parser.add_argument("--out", type=Path, help="results; runs that are there are not repeated "
+                        "[default: results.csv, families.csv with --families]")
     parser.add_argument("--limit", type=float, default=600, help="seconds that a run may take")
     parser.add_argument("--report", action="store_true", help="runs nothing")
     options = parser.parse_args()
@@ -479,8 +498,20 @@ def main():
         for name in given:
             if name not in known:
                 parser.error(f"'{name}' is none of {', '.join(known)}")
+    options.out = options.out or here / ("families.csv" if options.families else "results.csv")
     if not options.report:
         options.work.mkdir(parents=True, exist_ok=True)
+    if options.families:
+        # It imports this file.
+        import families
+
+        if not options.report:
+            families.run_all(options)
+        print(families.report(read_rows(options.out)))
+        return
+    options.k = options.k or ["2", "8", "32", "128"]
+    options.seeds = options.seeds or ["1", "2", "3"]
+    if not options.report:
         run_all(options)
     rows = read_rows(options.out)
     print(report([row for row in rows if row["graph"] in options.graphs and row["k"] in options.k]))
@@ -510,7 +541,7 @@ def run_all(options):
                             out = options.work / f"{os.getpid()}.part"
                             try:
                                 row.update(run(tool, graph, k, seed, threads, out, options))
-                                row.update(judged(graph, k, out, options))
+                                row.update({f: v for f, v in judged(graph, k, out, options).items() if f in FIELDS})
                             except Failed as error:
                                 row = {**dict(zip(FIELDS, key)), "note": str(error)}
                             row = {f: f"{v:.4f}" if isinstance(v, float) else v for f, v in row.items()}

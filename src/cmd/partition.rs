@@ -12,7 +12,9 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use input::{Input, Seen};
-use placebench::algorithms::partition::{Multilevel, Partition, PartitionError, PartitionRequest, registry};
+use placebench::algorithms::partition::{
+    FiducciaMattheyses, Multilevel, Partition, PartitionError, PartitionRequest, registry,
+};
 use placebench::algorithms::{Algorithm, Spec, StopToken};
 use placebench::datasets::UndirectedGraph;
 use placebench::datasets::format::undirected::write_partition;
@@ -48,8 +50,8 @@ pub(crate) struct Args {
     #[arg(long, short, conflicts_with = "evaluate")]
     algorithm: Option<String>,
 
-    /// What multilevel minimises: cut, the weight of the edges between blocks; connectivity, which counts a net once for each
-    /// further block; or traffic, which weighs tensors by their bytes. As multilevel(objective=...) [default: cut, and
+    /// What multilevel and fiduccia_mattheyses minimise: cut, the weight of the edges between blocks; connectivity, which
+    /// counts a net once for each further block; or traffic, which weighs tensors by their bytes. As their parameter `objective` [default: cut, and
     /// connectivity of a hypergraph].
     #[arg(long, value_name = "OBJECTIVE", conflicts_with_all = ["evaluate", "stream"])]
     objective: Option<String>,
@@ -120,7 +122,8 @@ const NEEDS_ORDER: &str =
 fn with_objective(mut spec: Spec, args: &Args) -> anyhow::Result<Spec> {
     const OBJECTIVE: &str = "objective";
     let is_said = spec.params.iter().any(|(name, _)| name == OBJECTIVE);
-    let word = match (&args.objective, spec.name == Multilevel::NAME) {
+    let has_one = [Multilevel::NAME, FiducciaMattheyses::NAME].contains(&spec.name.as_str());
+    let word = match (&args.objective, has_one) {
         (Some(word), true) if !is_said => word.clone(),
         (Some(word), true) => bail!("--objective {word}: {spec} says what it minimises: leave one of both out"),
         (Some(word), false) => bail!("--objective {word}: {} has none: leave it out, or use multilevel", spec.name),

@@ -9,7 +9,8 @@ use super::multilevel::refinement::fm::FmConfig;
 use super::multilevel::refinement::partitioned_graph::PartitionedGraph;
 use super::multilevel::refinement::{Effort, refine};
 use super::multilevel::structure::Structure;
-use super::{Partition, PartitionError, PartitionRequest, Partitioner};
+use super::multilevel::{Objective, nets_of};
+use super::{NetWeight, Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Named, Params, SpecError};
 
 /// How [`FiducciaMattheyses`] comes to k blocks.
@@ -40,7 +41,8 @@ impl Named for FmScheme {
 /// Equal gains: the vertex whose gain changed last, as in the source. Equal blocks: most room, then the lowest number.
 ///
 /// # Deviations
-/// A heap takes the place of the buckets, since edges are weighted. Only vertices at a boundary can move. Blocks never exceed
+/// The source cuts nets; here they are an `objective`, each counted once for each further block that it is in, and the default
+/// is edges. A heap takes the place of the buckets, since edges are weighted. Only vertices at a boundary can move. Blocks never exceed
 /// their capacity, where the source tolerates one vertex. It begins with random blocks, each vertex in the one with most
 /// room left; recursive bisections begin with greedy graph growing.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,8 @@ pub struct FiducciaMattheyses {
     pub scheme: FmScheme,
     /// Passes at most.
     pub passes: u32,
+    /// What is minimised.
+    pub objective: Objective,
 }
 
 impl Algorithm for FiducciaMattheyses {
@@ -61,24 +65,36 @@ impl Algorithm for FiducciaMattheyses {
         Ok(Self {
             scheme: params.word("scheme", FmScheme::Recursive, scheme)?,
             passes: params.number("passes", 20, 1.., "passes at most")?,
+            objective: params.word("objective", Objective::Cut, Objective::HELP)?,
         })
     }
 }
 
 impl Partitioner for FiducciaMattheyses {
     fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
-        let problem = Problem::new(graph, request, false)?;
-        let block_of = match self.scheme {
-            FmScheme::Direct => self.direct(&problem),
-            FmScheme::Recursive => self.recursive(&problem),
-        };
-        problem.complete(block_of)
+        if self.objective == Objective::Cut {
+            return self.solve(&Problem::new(graph, request, false)?);
+        }
+        let nets = nets_of(graph, request)?;
+        self.solve(&Problem::of_nets(graph, &nets, request, false)?)
+    }
+
+    fn counts_nets(&self) -> Option<NetWeight> {
+        self.objective.counts_nets()
     }
 }
 
 impl FiducciaMattheyses {
+    fn solve<S: Structure + Send>(&self, problem: &Problem<'_, S>) -> Result<Partition, PartitionError> {
+        let block_of = match self.scheme {
+            FmScheme::Direct => self.direct(problem),
+            FmScheme::Recursive => self.recursive(problem),
+        };
+        problem.complete(block_of)
+    }
+
     /// Moves vertices between all blocks, beginning with random ones.
-    fn direct(&self, problem: &Problem<'_>) -> Vec<u32> {
+    fn direct<S: Structure>(&self, problem: &Problem<'_, S>) -> Vec<u32> {
         let mut random = Random::new(problem.request.seed, 0);
         let mut order: Vec<u32> = (0..problem.graph.len() as u32).collect();
         random.shuffle(&mut order);
@@ -89,7 +105,7 @@ impl FiducciaMattheyses {
     }
 
     /// Bisects the graph, then each side, without coarsening.
-    fn recursive(&self, problem: &Problem<'_>) -> Vec<u32> {
+    fn recursive<S: Structure + Send>(&self, problem: &Problem<'_, S>) -> Vec<u32> {
         let Problem { graph, request, max_block_weights, .. } = problem;
         let config = InitialConfig {
             epsilon: request.epsilon,
@@ -131,7 +147,7 @@ mod tests {
         assert!(wide.total_edge_weight() > u64::from(u32::MAX));
         for scheme in [FmScheme::Direct, FmScheme::Recursive] {
             for blocks in [2, 5, 8] {
-                let fm = FiducciaMattheyses { scheme, passes: 4 };
+                let fm = FiducciaMattheyses { scheme, passes: 4, objective: Objective::Cut };
                 let request = PartitionRequest::new(blocks, 0.05, 3);
                 assert_eq!(fm.partition(&narrow, &request), fm.partition(&wide, &request), "{scheme:?} {blocks}");
             }

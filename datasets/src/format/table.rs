@@ -2,7 +2,7 @@
 
 use super::entry::{Format, Holds};
 use super::graphdef::{self, extraction};
-use super::undirected::{dimacs, edges, hmetis, matrix_market, metis, partition};
+use super::undirected::{dimacs, edges, hmetis, matrix_market, metis, partition, patoh};
 use super::{
     arrow, cluster_toml, csv_cluster, csv_graph, dax, dnn_partitioning, dot, etc, gexf, graphml, hyperdag, native,
     node_link, onnx, saga, stg, wfformat,
@@ -10,7 +10,7 @@ use super::{
 use crate::stream::row_file;
 
 /// All file formats. Reading, writing, the help of the command and its list of formats follow from these lines.
-pub static FORMATS: [&Format; 31] = [
+pub static FORMATS: [&Format; 32] = [
     &native::FORMAT,
     &csv_graph::FORMAT,
     &arrow::FORMAT,
@@ -36,6 +36,7 @@ pub static FORMATS: [&Format; 31] = [
     &etc::CLUSTER,
     &metis::FORMAT,
     &hmetis::FORMAT,
+    &patoh::FORMAT,
     &matrix_market::FORMAT,
     &dimacs::FORMAT,
     &edges::TEXT,

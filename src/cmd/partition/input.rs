@@ -75,7 +75,9 @@ impl Input {
             }
             Undirected::Hypergraph(nets) => {
                 let nets = if plain_vertices { nets.without_vertex_weights() } else { nets };
-                let graph = nets.to_graph().with_context(|| path.display().to_string())?;
+                let graph = nets.to_graph().map_err(|error| {
+                    anyhow!("{}: as a graph, {error}: divide all net weights by one number", path.display())
+                })?;
                 input(graph, Some(Arc::new(nets)))
             }
         })

@@ -93,7 +93,7 @@ impl Report {
         let imbalance = quality::imbalance(graph, partition);
         line("imbalance", format!("{imbalance:.4}"))?;
         let total = graph.total_vertex_weight();
-        let (blocks, epsilon, cap) = (partition.blocks, request.epsilon, request.capacity(0, total));
+        let (blocks, epsilon, cap) = (partition.blocks, exact(request.epsilon), request.capacity(0, total));
         let heaviest = graph.vertices().map(|vertex| graph.vertex_weight(vertex)).max().unwrap_or(0);
         line(
             "cap",
@@ -101,7 +101,7 @@ impl Report {
         )?;
         let heavy = (0..blocks).zip(&weights).find(|&(_, &weight)| weight > cap);
         let feasible = match heavy {
-            None if !is_less(1.0 + epsilon, 1.0 + imbalance) => format!("yes, within {epsilon}"),
+            None if !is_less(1.0 + request.epsilon, 1.0 + imbalance) => format!("yes, within {epsilon}"),
             None => format!("yes, within the cap; the imbalance exceeds {epsilon} because the cap is rounded up"),
             Some((block, weight)) if heaviest > cap => format!(
                 "no: block {block} weighs {weight}, more than the cap; no partition can be, since a vertex weighs more"
@@ -121,6 +121,11 @@ impl Report {
         }
         Ok(text)
     }
+}
+
+/// A number as it was given, with a power of ten where it would take many zeros.
+fn exact(value: f64) -> String {
+    if value == 0.0 || (1e-4..1e15).contains(&value) { value.to_string() } else { format!("{value:e}") }
 }
 
 fn bytes_amount(bytes: u64) -> String {

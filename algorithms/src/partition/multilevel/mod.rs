@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use placebench_datasets::{Hypergraph, HypergraphError, UndirectedGraph};
 
-use self::nets::neighbourhoods;
+use self::nets::{Nets, neighbourhoods};
 use self::problem::Problem;
 use self::refinement::Scored;
 pub use self::settings::Preset;
@@ -43,6 +43,21 @@ pub enum Objective {
 impl Named for Objective {
     const NAMES: &'static [(&'static str, Self)] =
         &[("cut", Self::Cut), ("connectivity", Self::Connectivity), ("traffic", Self::Traffic)];
+}
+
+impl Objective {
+    /// What it is, for the lists of parameters.
+    pub(super) const HELP: &str =
+        "cut: edges between blocks; connectivity: each net once for each further block; traffic: so for tensors' bytes";
+
+    /// How tensors weigh as nets; `None` if edges count.
+    pub(super) fn counts_nets(self) -> Option<NetWeight> {
+        match self {
+            Self::Cut => None,
+            Self::Connectivity => Some(NetWeight::Edge),
+            Self::Traffic => Some(NetWeight::Bytes),
+        }
+    }
 }
 
 /// How coarsening joins vertices.
@@ -113,7 +128,8 @@ impl Named for Coarsening {
 ///
 /// Nets instead of edges take the same way. A pin of a net of p pins belongs to another as by an edge of 1 / (p − 1) of
 /// the net's weight; nets of more than 1000 pins are passed over in that. Blocks of small edge cut are refined for nets
-/// in V-cycles. On small graphs the better of both ways counts; acyclic blocks only come this way.
+/// in V-cycles. On small graphs the better of both ways counts; acyclic blocks only come this way,
+/// and from slabs by the nets that their borders cut. There, each preset also does what the quicker ones do.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
     /// Time against quality.
@@ -133,13 +149,12 @@ impl Algorithm for Multilevel {
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let coarsening = "clusters: by label propagation, or matching: in pairs of heavy edges";
-        let objective = "cut: edges between blocks; connectivity: each net once for each further block; traffic: so for tensors' bytes";
         let acyclic =
             "true: every edge leads to the same or a later block, the vertices' numbers being a topological order";
         Ok(Self {
             preset: params.word("preset", Preset::Default, "time against quality: fast, default or quality")?,
             coarsening: params.word("coarsening", Coarsening::Clusters, coarsening)?,
-            objective: params.word("objective", Objective::Cut, objective)?,
+            objective: params.word("objective", Objective::Cut, Objective::HELP)?,
             acyclic: params.word("acyclic", false, acyclic)?,
         })
     }
@@ -156,16 +171,12 @@ impl Partitioner for Multilevel {
         let nets = nets_of(graph, request)?;
         let problem = Problem::of_nets(graph, &nets, request, self.acyclic)?;
         let solver = Solver::new(&problem, self.joining(self.preset.settings_for_nets()));
-        // The blocks of least edge cut, refined for nets.
-        let refined = || -> Result<Scored, PartitionError> {
-            let start = Self { objective: Objective::Cut, ..*self }.partition(graph, request)?;
-            Ok(solver.improve(problem.restrict(start.block_of)))
-        };
         let best = if self.acyclic {
-            refined()?
+            self.acyclic_for_nets(graph, &problem)?
         } else if solver.is_small() {
             // On small graphs, runs differ much. Some nets are cut less by whoever looks at edges.
-            let (refined, found) = (refined()?, solver.partition()?);
+            let start = self.for_edges(graph, request)?;
+            let (refined, found) = (solver.improve(problem.restrict(start.block_of)), solver.partition()?);
             if refined.score < found.score { refined } else { found }
         } else {
             solver.partition()?
@@ -174,11 +185,7 @@ impl Partitioner for Multilevel {
     }
 
     fn counts_nets(&self) -> Option<NetWeight> {
-        match self.objective {
-            Objective::Cut => None,
-            Objective::Connectivity => Some(NetWeight::Edge),
-            Objective::Traffic => Some(NetWeight::Bytes),
-        }
+        self.objective.counts_nets()
     }
 
     fn needs_order(&self) -> bool {
@@ -187,6 +194,26 @@ impl Partitioner for Multilevel {
 }
 
 impl Multilevel {
+    /// The blocks of least edge cut.
+    fn for_edges(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
+        Self { objective: Objective::Cut, ..*self }.partition(graph, request)
+    }
+
+    /// The best acyclic blocks for nets that this preset and the quicker ones find: a slower preset is never worse.
+    fn acyclic_for_nets(&self, graph: &UndirectedGraph, problem: &Problem<'_, Nets>) -> Result<Scored, PartitionError> {
+        let mut best: Option<Scored> = None;
+        for &preset in self.preset.and_quicker() {
+            let quicker = Self { preset, ..*self };
+            let solver = Solver::new(problem, quicker.joining(preset.settings_for_nets()));
+            let start = quicker.for_edges(graph, problem.request)?;
+            let found = acyclic::for_nets::partition(&solver, preset, problem.restrict(start.block_of))?;
+            if best.as_ref().is_none_or(|best| found.score < best.score) {
+                best = Some(found);
+            }
+        }
+        best.ok_or(PartitionError::Stopped)
+    }
+
     /// Settings that join vertices as they should be.
     fn joining(&self, settings: Settings) -> Settings {
         match self.coarsening {
@@ -197,7 +224,10 @@ impl Multilevel {
 }
 
 /// The nets of a request, or those of the graph if there are none.
-fn nets_of<'r>(graph: &UndirectedGraph, request: &'r PartitionRequest) -> Result<Cow<'r, Hypergraph>, PartitionError> {
+pub(super) fn nets_of<'r>(
+    graph: &UndirectedGraph,
+    request: &'r PartitionRequest,
+) -> Result<Cow<'r, Hypergraph>, PartitionError> {
     match &request.nets {
         Some(nets) if nets.vertex_count() == graph.vertex_count() => Ok(Cow::Borrowed(nets)),
         Some(nets) => {

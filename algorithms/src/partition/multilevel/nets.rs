@@ -21,6 +21,9 @@ const LARGE: usize = 1000;
 /// Digits behind the point of ties: those of a net of p pins weigh 1 / (p − 1) of it.
 const FRACTION: u32 = 16;
 
+/// The same of the shares that edges have of a net.
+const SHARE_FRACTION: u32 = 8;
+
 /// A hypergraph in two compressed sparse rows: the pins of each net, and the nets of each vertex.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nets {
@@ -81,6 +84,34 @@ impl Nets {
 
     pub(crate) fn order(&self) -> Option<&Graph<'static>> {
         self.order.as_ref()
+    }
+
+    /// The graph `order` with other weights of edges: the first pin of each net has edges to the others, and those in one
+    /// block share the net's weight. So the cut of `block_of` is what the nets cost, but for rounding and for edges that
+    /// the graph lacks.
+    pub(crate) fn as_edges(&self, order: &Graph<'static>, block_of: &[u32]) -> Graph<'static> {
+        let mut weights = vec![0u64; order.neighbours.len()];
+        let mut raise = |vertex: u32, other: u32, weight: i64| {
+            let row = order.row(vertex);
+            if let Ok(at) = order.neighbours[row.clone()].binary_search(&other) {
+                weights[row.start + at] += weight as u64;
+            }
+        };
+        let mut others: Vec<(u32, u32)> = Vec::new();
+        for net in 0..self.net_count() as u32 {
+            let Some((&first, rest)) = self.pins(net).split_first() else { continue };
+            others.clear();
+            others.extend(rest.iter().map(|&pin| (block_of[pin as usize], pin)));
+            others.sort_unstable();
+            for group in others.chunk_by(|(block, _), (other, _)| block == other) {
+                let share = (self.net_weight(net) << SHARE_FRACTION) / group.len() as i64;
+                for &(_, pin) in group {
+                    raise(first, pin, share);
+                    raise(pin, first, share);
+                }
+            }
+        }
+        Graph { edge_weights: Weights::Wide(weights.into()), ..order.clone() }
     }
 
     fn all_nets(&self) -> impl IndexedParallelIterator<Item = u32> {

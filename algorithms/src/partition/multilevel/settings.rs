@@ -50,6 +50,12 @@ pub(crate) struct Settings {
 }
 
 impl Preset {
+    /// This preset and those that take less time, the quickest first.
+    pub(crate) fn and_quicker(self) -> &'static [Self] {
+        const ALL: [Preset; 3] = [Preset::Fast, Preset::Default, Preset::Quality];
+        &ALL[..=self as usize]
+    }
+
     pub(crate) fn settings(self) -> Settings {
         let search = |seeds, rounds, patience| {
             Some(FmConfig { rounds, min_improvement: 0.002, seeds, patience, worthwhile: 0.0 })

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::lines::{Line, Lines, RENUMBER, check_vertex_count};
 use super::narrow::Narrow;
+use super::net_rows::{NetRows, VertexWeights};
 use crate::Hypergraph;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, Holds, Mark};
@@ -58,33 +59,6 @@ impl Header {
         };
         Ok(Self { nets, vertices: vertices as u32, net_weights, vertex_weights })
     }
-
-    /// Reads a net: its weight; its pins are appended.
-    fn read_net(&self, line: &Line<'_>, pins: &mut Vec<u32>) -> Result<u64, FormatError> {
-        let mut words = line.words();
-        let weight = match (self.net_weights, self.net_weights.then(|| words.next()).flatten()) {
-            (true, Some(word)) => line.whole(word, "a net's weight")?,
-            _ => 1,
-        };
-        let first = pins.len();
-        for word in words {
-            let pin = line.whole(word, "a pin")?;
-            if pin == 0 || pin > u64::from(self.vertices) {
-                let fault = line.fault(format!("the net has the pin {pin}"));
-                return Err(fault.remedy(format!("vertices are numbered from 1 to {}", self.vertices)));
-            }
-            pins.push(pin as u32 - 1);
-        }
-        let net = &mut pins[first..];
-        net.sort_unstable();
-        if net.is_empty() {
-            return Err(line.fault("the net has no pins").remedy("name its vertices, or remove it"));
-        }
-        if let Some(pair) = net.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(line.fault(format!("the net has the pin {} twice", pair[0] + 1)).remedy("remove one"));
-        }
-        Ok(weight)
-    }
 }
 
 /// Reads a hypergraph in the format of hMETIS.
@@ -101,19 +75,15 @@ pub fn read_hmetis(path: impl AsRef<Path>) -> Result<Hypergraph, FormatError> {
         Some(line) => Header::parse(&line)?,
         None => return Err(FormatError::file(path, "is empty").remedy("start with 'nets vertices'")),
     };
-    let (mut offsets, mut pins) = (vec![0u64], Vec::new());
-    let (mut net_weights, mut vertex_weights) = (Vec::new(), Vec::new());
-    for net in 0..header.nets {
-        let Some(line) = lines.next_content(b"%")? else {
-            let message = format!("ends after {} of {}", counted(net, "net"), header.nets);
+    let mut nets = NetRows::new(1, header.vertices, header.net_weights);
+    while nets.len() < header.nets {
+        let Some(line) = lines.next_row(b"%")? else {
+            let message = format!("ends after {} of {}", counted(nets.len(), "net"), header.nets);
             return Err(FormatError::at_line(path, lines.number(), message).remedy("add the others, or correct line 1"));
         };
-        let weight = header.read_net(&line, &mut pins)?;
-        if header.net_weights {
-            net_weights.push(weight);
-        }
-        offsets.push(pins.len() as u64);
+        nets.read(&line)?;
     }
+    let mut vertices = VertexWeights::default();
     if header.vertex_weights {
         for vertex in 0..header.vertices {
             let Some(line) = lines.next_content(b"%")? else {
@@ -121,16 +91,16 @@ pub fn read_hmetis(path: impl AsRef<Path>) -> Result<Hypergraph, FormatError> {
                 let fault = FormatError::at_line(path, lines.number(), message);
                 return Err(fault.remedy("add the others, or write fmt without the 10"));
             };
-            vertex_weights.push(line.whole(line.text, "a vertex's weight")?);
+            vertices.read(&line, line.text)?;
         }
     }
     if let Some(line) = lines.next_content(b"%")? {
         let what = if header.vertex_weights { "vertex weight" } else { "net" };
         return Err(line.fault(format!("is a {what} too many")).remedy("correct line 1, or remove it"));
     }
-    let net_weights = header.net_weights.then_some(net_weights);
-    let vertex_weights = header.vertex_weights.then_some(vertex_weights);
-    Hypergraph::from_nets(header.vertices as usize, offsets, pins, net_weights, vertex_weights)
+    let vertex_weights = header.vertex_weights.then_some(vertices.weights);
+    let net_weights = nets.weights();
+    Hypergraph::from_nets(header.vertices as usize, nets.offsets, nets.pins, net_weights, vertex_weights)
         .map_err(|error| FormatError::file(path, error))
 }
 

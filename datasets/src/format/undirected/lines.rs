@@ -12,6 +12,9 @@ use crate::format::{FormatError, compressed};
 /// Bytes read at once. A larger buffer is no faster.
 const BUFFER: usize = 1 << 16;
 
+/// What some editors put before the text of a file.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// A text file that is read one line at a time, in the memory of its longest line.
 pub(in crate::format) struct Lines<'a> {
     path: &'a Path,
@@ -43,7 +46,19 @@ impl<'a> Lines<'a> {
             return Ok(None);
         }
         self.number += 1;
-        Ok(Some(Line { path: self.path, number: self.number, text: self.text.trim_ascii() }))
+        let line = Line { path: self.path, number: self.number, text: self.text.trim_ascii() };
+        if self.number == 1 && line.text.starts_with(BYTE_ORDER_MARK) {
+            return Err(line.fault("begins with a byte-order mark").remedy("save the file as UTF-8 without one"));
+        }
+        Ok(Some(line))
+    }
+
+    /// The next line that is no comment, which begins with one of `marks`. It may be blank.
+    pub(in crate::format) fn next_row(&mut self, marks: &[u8]) -> Result<Option<Line<'_>>, FormatError> {
+        while self.next()?.is_some_and(|line| line.is_comment(marks)) {}
+        // At the end of the file nothing was read.
+        let is_end = self.text.is_empty();
+        Ok((!is_end).then(|| Line { path: self.path, number: self.number, text: self.text.trim_ascii() }))
     }
 
     /// The next line that is neither blank nor a comment, which begins with one of `marks`.
@@ -90,6 +105,15 @@ impl<'l> Line<'l> {
     /// A fault of this line.
     pub(in crate::format) fn fault(&self, message: impl Display) -> FormatError {
         FormatError::at_line(self.path, self.number, message)
+    }
+
+    /// Adds a weight, counted some `times`, to a sum; `what` they are names them in a fault.
+    pub(in crate::format) fn add(&self, sum: &mut u64, weight: u64, times: u64, what: &str) -> Result<(), FormatError> {
+        *sum = weight.checked_mul(times).and_then(|weight| sum.checked_add(weight)).ok_or_else(|| {
+            let fault = self.fault(format!("up to here, {what} add up to more than 64 bits hold"));
+            fault.remedy("divide all of them by one number")
+        })?;
+        Ok(())
     }
 
     /// A word as a whole number; `what` it stands for names it in a fault.

@@ -2,6 +2,7 @@
 
 mod closed_sets;
 mod flow_refinement;
+pub(super) mod for_nets;
 mod max_flow;
 mod order;
 mod region;

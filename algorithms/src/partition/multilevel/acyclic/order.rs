@@ -12,6 +12,7 @@ use crate::StopToken;
 use crate::partition::level_slabs::Line;
 use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
 use crate::partition::multilevel::initial::starts::MOST_PLACES;
+use crate::partition::multilevel::nets::Nets;
 use crate::partition::multilevel::structure::Structure;
 
 /// Stretches of fewer vertices stay as they are.
@@ -90,6 +91,26 @@ impl Order {
                 }
             }
             across.push(open);
+        }
+        across
+    }
+
+    /// For every place the weight of the nets with pins before and behind it, without those that span more than `span`.
+    fn nets_across(&self, nets: &Nets, span: i64) -> Vec<i64> {
+        let mut across = vec![0; self.vertices.len() + 1];
+        for net in 0..nets.net_count() as u32 {
+            let places = nets.pins(net).iter().map(|&pin| self.place_of[pin as usize] as usize);
+            if let (Some(first), Some(last)) = (places.clone().min(), places.max())
+                && self.span(first, last) <= span
+            {
+                across[first + 1] += nets.net_weight(net);
+                across[last + 1] -= nets.net_weight(net);
+            }
+        }
+        let mut open = 0;
+        for weight in &mut across {
+            open += *weight;
+            *weight = open;
         }
         across
     }
@@ -195,13 +216,46 @@ pub(crate) fn arranged_slabs(
     how: Arrangement,
     stop: &StopToken,
 ) -> Vec<u32> {
-    let span = max_block_weights.iter().copied().max().unwrap_or(0);
+    let (order, span) = arranged(graph, max_block_weights, how, stop);
+    let across = order.across(graph, span);
+    slabs(&order, &across, max_block_weights, stop)
+}
+
+/// The same for nets, whose weights count instead of those of the edges: at each border between the first pin and the last.
+/// `graph` has the edges, with weights to change the order by. Without a way to change it, the natural order stays.
+pub(super) fn arranged_slabs_of_nets(
+    nets: &Nets,
+    graph: &Graph<'_>,
+    max_block_weights: &[i64],
+    how: Option<Arrangement>,
+    stop: &StopToken,
+) -> Vec<u32> {
+    let (order, span) = match how {
+        Some(how) => arranged(graph, max_block_weights, how, stop),
+        None => (Order::natural(graph), longest_span(max_block_weights)),
+    };
+    let across = order.nets_across(nets, span);
+    slabs(&order, &across, max_block_weights, stop)
+}
+
+/// What spans more is cut wherever the borders are.
+fn longest_span(max_block_weights: &[i64]) -> i64 {
+    max_block_weights.iter().copied().max().unwrap_or(0)
+}
+
+/// A changed order, and what an edge may span to count.
+fn arranged(graph: &Graph<'_>, max_block_weights: &[i64], how: Arrangement, stop: &StopToken) -> (Order, i64) {
+    let span = longest_span(max_block_weights);
     let longest = (graph.total_weight() as f64 * how.longest).ceil() as i64;
     let order = if how.depth_first { Order::depth_first(graph) } else { Order::natural(graph) };
-    let order = arrange(graph, order, &ArrangeConfig { longest, span }, stop);
+    (arrange(graph, order, &ArrangeConfig { longest, span }, stop), span)
+}
+
+/// The best slabs of an order; `across` is the weight across each place.
+fn slabs(order: &Order, across: &[i64], max_block_weights: &[i64], stop: &StopToken) -> Vec<u32> {
     let wide = |list: &[i64]| list.iter().map(|&weight| weight as u64).collect::<Vec<u64>>();
-    let line = Line { before: wide(&order.before), across: wide(&order.across(graph, span)) };
-    let mut block_of = vec![0; graph.len()];
+    let line = Line { before: wide(&order.before), across: wide(across) };
+    let mut block_of = vec![0; order.vertices.len()];
     // A caller that stopped this does not use the blocks.
     let borders = line.best(&wide(max_block_weights), MOST_PLACES, stop).unwrap_or_default();
     for (block, pair) in borders.windows(2).enumerate() {
