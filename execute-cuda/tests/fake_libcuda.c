@@ -9,7 +9,8 @@
  *
  * FAKE_GPUS (1), FAKE_VERSION (12050), FAKE_GFLOPS (1000), FAKE_MEMORY (1 GiB), FAKE_PEER (1: GPUs reach each other), FAKE_FAIL (name of a function that fails), FAKE_FAIL_AFTER
  * (one that fails once, after so many calls), FAKE_STRICT (1: a gate whose limit passes ends the process),
- * FAKE_CALL_NS (0: what each call takes of the host; nothing begins before it was issued), FAKE_QUEUE (commands that a stream
+ * FAKE_DRIFT_PPM (0: how much faster the clock of each GPU is than that of the one
+ * before it), FAKE_CALL_NS (0: what each call takes of the host; nothing begins before it was issued), FAKE_QUEUE (commands that a stream
  * takes in before the host waits), FAKE_CORRUPT (copies move nothing), FAKE_BUSY (so many looks at an event until anything is executed), FAKE_TRACE (a file
  * that gets the name of each call).
  */
@@ -339,7 +340,7 @@ result cuEventSynchronize(event *e) { CALL(cuEventSynchronize); if (capture) ret
 result cuEventElapsedTime(float *milliseconds, event *start, event *end) {
     CALL(cuEventElapsedTime);
     if (!start->timed || !end->timed || start->gpu != end->gpu || !start->done_count || !end->done_count) return INVALID_HANDLE;
-    *milliseconds = (end->at - start->at) * 1e3;
+    *milliseconds = (end->at - start->at) * (1 + start->gpu * setting("FAKE_DRIFT_PPM", 0) * 1e-6) * 1e3;
     return OK;
 }
 result cuEventElapsedTime_v2(float *milliseconds, event *start, event *end) { return cuEventElapsedTime(milliseconds, start, end); }
