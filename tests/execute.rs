@@ -128,6 +128,7 @@ fn what_cannot_be_executed_is_one_line_with_a_remedy() {
     refused(&["--time-limit", "0.5", "--mean-op", "1 s"], "left of the time limit: use fewer repetitions");
     refused(&["--table", "t.xls"], "t.xls: unknown kind of table");
     refused(&["--virtual", "2"], "--virtual: devices of the executor threads are not virtual");
+    refused(&["--launch", "graph"], "--launch: only the executor cuda launches by graph");
     #[cfg(not(feature = "cuda"))]
     refused(
         &["--executor", "cuda"],
@@ -153,6 +154,7 @@ fn what_cannot_be_executed_is_one_line_with_a_remedy() {
         (["--executor", "thread"], "did you mean 'threads'?"),
         (["--mean-op", "3"], "write a number and s, ms or us"),
         (["--transport", "tpc"], "did you mean 'tcp'?"),
+        (["--launch", "graf"], "did you mean 'graph'?"),
     ] {
         let output = execute(folder.path(), &args);
         assert_eq!(output.status.code(), Some(2));
@@ -361,4 +363,36 @@ send_ops = 10000.0
     let output = placebench(folder.path(), &["figure", "run", "-k", "gantt", "--cell", "convnet/hashing/fifo/threads"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("keeps no measured timeline"), "{}", text(&output.stderr));
+}
+
+/// What docs/examples/gpu.sh would run on a machine with GPUs: nobody has one here, so its commands are read.
+#[test]
+fn the_script_for_gpus_says_what_it_would_run() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/gpu.sh");
+    let folder = tempfile::tempdir().unwrap();
+    let commands = |gpus: &str| {
+        let output = std::process::Command::new("bash")
+            .args([script, "--dry-run", "out"])
+            .env("GPUS", gpus)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+        text(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let two = commands("2");
+    for part in [
+        "nvidia-smi: nvidia-smi",
+        "--executor cuda --virtual 4 --launch commands --kernel wait",
+        "--executor cuda --virtual 4 --launch graph --kernel compute",
+        "--cluster out/gpus2.toml --placer heft --executor cuda --launch graph",
+        "calibrate --executor torch --devices 0 --gpus 2",
+        "calibrate --executor jax --devices 1 --gpus 2",
+        "run out/jax-gpus/reality.toml",
+        "tar -czf out.tar.gz out",
+    ] {
+        assert!(two.iter().any(|line| line.contains(part)), "no command has {part}: {two:#?}");
+    }
+    assert!(!commands("1").iter().any(|line| line.contains("gpus1.toml")), "one GPU is no two devices");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was run or written");
 }

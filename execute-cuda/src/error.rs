@@ -59,6 +59,19 @@ pub enum CudaError {
         /// Virtual devices.
         asked: usize,
     },
+    /// The virtual devices would share hardware queues of the GPU without need.
+    #[error(
+        "{devices} virtual devices need {needed} hardware queues, and the driver has {queues}: set the environment variable CUDA_DEVICE_MAX_CONNECTIONS={most}",
+        most = crate::gate::MOST_QUEUES
+    )]
+    TooFewQueues {
+        /// Virtual devices.
+        devices: usize,
+        /// Queues that there are.
+        queues: usize,
+        /// Queues that the devices need.
+        needed: usize,
+    },
     /// A device of the cluster is no GPU.
     #[error(
         "device '{device}' is of kind {kind}, and GPUs execute devices of kind gpu: use another cluster, or virtual devices"

@@ -8,6 +8,7 @@ use nvml_wrapper::enum_wrappers::device::Clock;
 
 use crate::CudaError;
 use crate::driver::Gpu;
+use crate::gate::MOST_QUEUES;
 
 /// The GPUs of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +84,9 @@ impl fmt::Display for Hardware {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(count) = self.virtual_devices {
             write!(f, "{count} virtual devices on ")?;
+            if count * count > MOST_QUEUES {
+                write!(f, "{MOST_QUEUES} hardware queues, fewer than streams, of ")?;
+            }
         }
         for (index, gpu) in self.gpus.iter().enumerate() {
             if index > 0 {

@@ -1,14 +1,16 @@
-//! What executes on the GPU: the kernel that stands for an op, and matrix products of a given size. Nothing here calls CUDA.
+//! What executes on the GPU: the kernel that stands for an op, the one that holds a step back, and matrix products of a given
+//! size. Nothing here calls CUDA.
 
 use placebench_datasets::{OpId, PlacedGraph, TensorId, splitmix64};
 
 use crate::memory::MemoryPlan;
 use crate::plan::arrivals;
 
-/// The kernel `execute_op` as PTX text, which the driver compiles for the GPU that is there: sm_70 and later.
-pub const PTX: &str = include_str!("execute_op.ptx");
+/// The kernels `execute_op` and `hold_back` as PTX text, which the driver compiles for the GPU that is there: sm_60 (Pascal)
+/// and later.
+pub const PTX: &str = include_str!("kernels.ptx");
 
-/// Threads of the one block that executes [`PTX`].
+/// Threads of the one block that executes `execute_op`.
 pub const THREADS: u32 = 32;
 
 /// Largest side of a matrix in a product: larger ops are several products.

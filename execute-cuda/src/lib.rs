@@ -1,6 +1,7 @@
 //! Executes placed graphs on NVIDIA GPUs: ops as kernels, transfers as copies between GPUs, dependencies as events.
 //!
-//! The host takes part in a run only to issue it: a [`plan`] says which commands go to which stream, and events make streams
+//! The host takes part in a run only to issue it, and a step that is issued command by command begins when all is issued (see
+//! [`gate`]): short ops do not measure the host. A [`plan`] says which commands go to which stream, and events make streams
 //! wait for each other. Each device has a compute stream, and each pair of devices between which something moves a copy
 //! stream, so that transfers overlap with ops. The start and end of each task are timing events on its stream.
 //!
@@ -15,11 +16,14 @@
 //! # Virtual devices
 //! [`Devices::Virtual`] stands several devices on one GPU, each with streams of its own. They share its memory bandwidth,
 //! its copy engines and, with [`Kernel::Compute`], its multiprocessors: an emulation, which [`Hardware`] says.
-//! More streams than hardware queues wait for each other without need: set `CUDA_DEVICE_MAX_CONNECTIONS=32`.
+//! More streams than hardware queues wait for each other without need. The driver has 8 queues, and up to 32 if
+//! `CUDA_DEVICE_MAX_CONNECTIONS` says so: without it more than 2 virtual devices are refused. Copies between them go at the
+//! speed of the GPU's memory: the rates and latencies of the cluster's links are not emulated.
 
 pub mod clocks;
 mod driver;
 mod error;
+pub mod gate;
 mod hardware;
 pub mod kernels;
 pub mod memory;
@@ -32,7 +36,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use placebench_algorithms::{StopToken, Task};
 use placebench_datasets::{Kind, OpId, PlacedGraph, Time};
 use placebench_harness::execute::simulate::{ContentionFree, NetworkModel, Simulator};
-use placebench_harness::execute::{ExecutionError, Executor, Kernel, Notify, Order, OrderMode, Progress, Setup};
+use placebench_harness::execute::{
+    ExecutionError, Executor, Kernel, Launch, Notify, Order, OrderMode, Progress, Setup,
+};
 use placebench_harness::measurement::{LoadMeter, Measurement};
 use placebench_harness::timeline::{Interval, Timeline};
 use placebench_harness::validator::Demands;
@@ -78,7 +84,8 @@ pub struct CudaOptions {
     pub warm_ups: u32,
     /// Measured steps, at least 1.
     pub repetitions: u32,
-    /// Whether the step is captured once as a CUDA graph and launched as a whole, which lowers the cost of launching.
+    /// Whether the step is captured once as a CUDA graph and launched as a whole, which lowers the cost of launching. The
+    /// first step of all loads kernels; if commands are launched one by one it is not held back.
     pub graph: bool,
 }
 
@@ -98,6 +105,7 @@ impl Default for CudaOptions {
 /// Executes placed graphs on GPUs, in the order in which the simulator executes them.
 pub struct CudaExecutor {
     options: CudaOptions,
+    queues: usize,
     network: &'static dyn NetworkModel,
     notify: Notify,
     gpus: Mutex<Vec<Gpu>>,
@@ -113,6 +121,33 @@ pub struct CudaRun {
     pub timeline: Timeline,
     /// Commands that the host issues for a step.
     pub commands: usize,
+    /// How many of them it issues before a step begins; `None` if a step is launched as a CUDA graph.
+    pub held: Option<usize>,
+}
+
+impl CudaRun {
+    /// What the host takes to issue a step: the median, in seconds.
+    pub fn issued_in(&self) -> f64 {
+        let mut seconds: Vec<f64> = self.steps.iter().map(|step| step.issued_in.as_secs_f64()).collect();
+        seconds.sort_by(f64::total_cmp);
+        seconds.get(seconds.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+    }
+
+    /// How steps are launched, as rows say it.
+    fn launched(&self) -> String {
+        let how = match self.held {
+            None => "launched as a CUDA graph".to_owned(),
+            Some(held) if held < self.commands => {
+                format!("launched one by one, begun after {held}, since queues of the GPU would be full")
+            }
+            Some(_) => "launched one by one, begun when all were issued".to_owned(),
+        };
+        let overdue = match self.steps.iter().filter(|step| step.overdue).count() {
+            0 => String::new(),
+            count => format!(", {count} steps begun before that, after {} s", gate::LIMIT.as_secs()),
+        };
+        format!("{how}{overdue}, issued in {:.3} ms (median)", self.issued_in() * 1e3)
+    }
 }
 
 impl CudaExecutor {
@@ -131,18 +166,24 @@ impl CudaExecutor {
         if options.devices == Devices::Virtual(0) {
             return refuse("nothing can run on 0 virtual devices: use 1 or more");
         }
+        let queues = gate::queues(std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").ok().as_deref());
         caught(|| {
             let mut gpus = driver::open()?;
             let virtual_devices = match options.devices {
                 Devices::Visible => None,
                 Devices::Virtual(count) => {
+                    // A stream a device, and one for each pair of them.
+                    let needed = count.saturating_mul(count).min(gate::MOST_QUEUES);
+                    if needed > queues {
+                        return Err(CudaError::TooFewQueues { devices: count, queues, needed });
+                    }
                     gpus.truncate(1);
                     Some(count)
                 }
             };
             let hardware = Hardware::ask(&gpus, virtual_devices)?;
             let (network, notify): (_, Notify) = (&ContentionFree, Arc::new(|_| ()));
-            Ok(Self { options, network, notify, gpus: Mutex::new(gpus), hardware })
+            Ok(Self { options, queues, network, notify, gpus: Mutex::new(gpus), hardware })
         })
     }
 
@@ -164,6 +205,7 @@ impl CudaExecutor {
             kernel: settings.kernel,
             warm_ups: settings.warm_up,
             repetitions: settings.repetitions,
+            graph: settings.launch == Launch::Graph,
             ..CudaOptions::default()
         };
         let executor = Self::new(options).map_err(|error| error.to_string())?;
@@ -197,17 +239,18 @@ impl CudaExecutor {
             ops: work(placed, self.options)?,
             send_nanoseconds: send_nanoseconds(placed, self.options.seconds_per_unit)?,
             graph: self.options.graph,
+            queues: self.queues,
             placed,
         };
         let commands = job.plan.commands.len();
-        let steps = caught(|| self.steps(used, job, stop))?;
+        let (held, steps) = caught(|| self.steps(used, job, stop))?;
         let mut by_makespan: Vec<&Step> = steps.iter().collect();
         by_makespan.sort_by(|a, b| a.makespan().total_cmp(&b.makespan()));
         let timeline = timeline(placed, by_makespan[(steps.len() - 1) / 2], self.options.seconds_per_unit);
-        Ok(CudaRun { timeline, steps, commands })
+        Ok(CudaRun { timeline, steps, commands, held })
     }
 
-    fn steps(&self, gpus: &[Gpu], job: Job<'_>, stop: &StopToken) -> Result<Vec<Step>, CudaError> {
+    fn steps(&self, gpus: &[Gpu], job: Job<'_>, stop: &StopToken) -> Result<(Option<usize>, Vec<Step>), CudaError> {
         let total = self.options.warm_ups.saturating_add(self.options.repetitions);
         let mut session = Session::new(gpus, job)?;
         let mut steps = Vec::with_capacity(self.options.repetitions as usize);
@@ -230,7 +273,7 @@ impl CudaExecutor {
                 steps.push(step);
             }
         }
-        Ok(steps)
+        Ok((session.held(), steps))
     }
 }
 
@@ -245,7 +288,7 @@ impl Executor for CudaExecutor {
         order: Order<'_>,
         stop: &StopToken,
     ) -> Result<Timeline, ExecutionError> {
-        let CudaOptions { kernel, seconds_per_unit, warm_ups, repetitions, graph, .. } = self.options;
+        let CudaOptions { kernel, seconds_per_unit, warm_ups, repetitions, .. } = self.options;
         let simulated = Simulator::new(self.network).execute(placed, order, stop)?;
         let runs = warm_ups.saturating_add(repetitions);
         (self.notify)(Progress::Begin { runs, seconds: None });
@@ -258,10 +301,9 @@ impl Executor for CudaExecutor {
             error => ExecutionError::Failed { executor: NAME, reason: error.to_string() },
         })?;
         let other_load = before.zip(LoadMeter::now(&[])).map(|(before, after)| before.others_until(&after));
-        let launched = if graph { "launched as a CUDA graph" } else { "launched one by one" };
         let measurement = Measurement {
             hardware: self.hardware.to_string(),
-            execution: format!("kernel {kernel}, order replay, {} commands a step, {launched}", run.commands),
+            execution: format!("kernel {kernel}, order replay, {} commands a step, {}", run.commands, run.launched()),
             other_load,
             warm_ups,
             makespans: run.steps.iter().map(|step| step.makespan() / seconds_per_unit).collect(),

@@ -2,12 +2,16 @@
  *
  * Commands are kept in queues, one a stream, and executed only when the host waits; the stream made last goes first, so that a
  * missing dependency shows. Time is simulated: an op takes its nanoseconds, a copy FAKE_LATENCY_NS + bytes / FAKE_RATE (GB/s),
- * and times on different GPUs do not compare. The kernel does what execute_op.ptx does. Whatever CUDA forbids ends in an error:
+ * and times on different GPUs do not compare. The kernels do what kernels.ptx says. Whatever CUDA forbids ends in an error:
  * a wait across contexts for timing, a record of an outer event outside of a capture, a stream that does not join a capture,
- * memory that was freed or is too small. What the host writes arrives when it waits for the GPU.
+ * memory that was freed or is too small. What the host writes arrives when it waits for the GPU. A gate (hold_back) keeps a
+ * stream back until the host opens it; if the host waits for such a stream, the gate's limit passes.
  *
- * FAKE_GPUS (1), FAKE_VERSION (12050), FAKE_GFLOPS (1000), FAKE_MEMORY (1 GiB), FAKE_PEER (1: GPUs reach each other), FAKE_FAIL (name of a function that fails),
- * FAKE_CORRUPT (copies move nothing), FAKE_BUSY (so many looks at an event until anything is executed), FAKE_TRACE (a file
+ * FAKE_GPUS (1), FAKE_VERSION (12050), FAKE_GFLOPS (1000), FAKE_MEMORY (1 GiB), FAKE_PEER (1: GPUs reach each other), FAKE_FAIL (name of a function that fails), FAKE_FAIL_AFTER
+ * (one that fails once, after so many calls), FAKE_STRICT (1: a gate whose limit passes ends the process),
+ * FAKE_DRIFT_PPM (0: how much faster the clock of each GPU is than that of the one
+ * before it), FAKE_CALL_NS (0: what each call takes of the host; nothing begins before it was issued), FAKE_QUEUE (commands that a stream
+ * takes in before the host waits), FAKE_CORRUPT (copies move nothing), FAKE_BUSY (so many looks at an event until anything is executed), FAKE_TRACE (a file
  * that gets the name of each call).
  */
 #include <stdint.h>
@@ -20,8 +24,8 @@ enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_HA
 
 typedef struct { int gpu; } context;
 typedef struct { int gpu, timed, done_count, recorded_count, in_capture; double at; } event;
-typedef enum { RECORD, WAIT, KERNEL, COPY, PRODUCT } kind;
-typedef struct { kind kind; event *event; int count, external; uint64_t words[7], target, source, bytes; } command;
+typedef enum { RECORD, WAIT, KERNEL, COPY, PRODUCT, HOLD } kind;
+typedef struct { kind kind; event *event; int count, external; double issued; uint64_t words[7], target, source, bytes; } command;
 typedef struct stream { int gpu, capturing, alive; double at; command *commands; size_t first, last, room; struct stream *next; } stream;
 typedef struct { stream **streams; command *commands; size_t count, room; } graph;
 typedef struct block { uint64_t start, bytes; int gpu; struct block *next; } block;
@@ -33,11 +37,29 @@ static block *blocks;
 static graph *capture;
 static uint64_t used[16];
 static long looks;
+static double host_now;
+static uint64_t host_words;
+static char hold_back[16];
+/* The gates that were not passed yet, and when the host opened them (or -1). */
+static struct { uint64_t *words, step; double opened; } gates[1024];
+static size_t gate_count;
+static void host_goes_on(void);
 
 static double setting(const char *name, double otherwise) { char *text = getenv(name); return text ? atof(text) : otherwise; }
-static int fails(const char *name) { char *text = getenv("FAKE_FAIL"); return text && !strcmp(text, name); }
+static int fails(const char *name) {
+    static long calls;
+    char *text = getenv("FAKE_FAIL"), *after = getenv("FAKE_FAIL_AFTER");
+    size_t length = strlen(name);
+    if (after && !strncmp(after, name, length) && after[length] == ' ') return calls++ == atol(after + length);
+    return text && !strcmp(text, name);
+}
 #define CALL(name) do { char *path = getenv("FAKE_TRACE"); if (path) { FILE *file = fopen(path, "a"); fprintf(file, "%s\n", #name); fclose(file); } \
-    if (fails(#name)) return 999; } while (0)
+    host_goes_on(); if (fails(#name)) return 999; } while (0)
+
+static void host_goes_on(void) {
+    for (size_t i = 0; i < gate_count; i++) if (gates[i].opened < 0 && gates[i].words[0] >= gates[i].step) gates[i].opened = host_now;
+    host_now += setting("FAKE_CALL_NS", 0) * 1e-9;
+}
 
 /* The block that holds a range of memory. */
 static block *holder(uint64_t start, uint64_t bytes) {
@@ -66,6 +88,7 @@ static void kernel(stream *s, uint64_t *w) {
 static int step(stream *s) {
     if (s->first == s->last) return 0;
     command *c = &s->commands[s->first];
+    if (c->issued > s->at) s->at = c->issued;
     switch (c->kind) {
     case WAIT:
         if (c->event->done_count < c->count) return 0;
@@ -73,6 +96,17 @@ static int step(stream *s) {
         break;
     case RECORD: c->event->at = s->at; c->event->done_count = c->count; break;
     case KERNEL: kernel(s, c->words); break;
+    case HOLD:
+        for (size_t i = 0; i < gate_count; i++) if (gates[i].words == (uint64_t *)c->words[0] && gates[i].step == c->words[1]) {
+            if (gates[i].opened < 0) {
+                if (gates[i].words[0] < gates[i].step) return 0;
+                gates[i].opened = host_now;
+            }
+            if (gates[i].opened > s->at) s->at = gates[i].opened;
+            gates[i] = gates[--gate_count];
+            break;
+        }
+        break;
     case PRODUCT:
         for (int i = 0; i < 6; i += 2) if (holder(c->words[i], c->words[i + 1])->gpu != s->gpu) abort();
         s->at += c->words[6] * 1e-9 / setting("FAKE_GFLOPS", 1000);
@@ -95,7 +129,25 @@ static void run_all(void) {
     }
 }
 
+/* The host waits: gates that it cannot open any more open by themselves. */
+static void run_in_the_end(void) {
+    run_all();
+    for (stream *s = streams; s; s = s->next) {
+        command *c = s->first == s->last ? NULL : &s->commands[s->first];
+        if (!c || c->kind != HOLD) continue;
+        if (setting("FAKE_STRICT", 0)) { fprintf(stderr, "fake driver: nobody opened a gate\n"); abort(); }
+        double passed = s->at + c->words[2] * 1e-9;
+        ((uint64_t *)c->words[0])[1] = c->words[1];
+        for (size_t i = 0; i < gate_count; i++) if (gates[i].words == (uint64_t *)c->words[0] && gates[i].step == c->words[1]) gates[i].opened = passed;
+        if (passed > host_now) host_now = passed;
+        run_all();
+    }
+}
+
 static void push(stream *s, command c) {
+    c.issued = host_now;
+    if (s->last - s->first >= (size_t)setting("FAKE_QUEUE", 1e9)) run_all();
+    if (s->last - s->first >= (size_t)setting("FAKE_QUEUE", 1e9)) run_in_the_end();
     if (s->last == s->room) {
         s->room = s->room ? 2 * s->room : 64;
         s->commands = realloc(s->commands, s->room * sizeof c);
@@ -114,7 +166,7 @@ static result issue(stream *s, command c) {
         return OK;
     }
     if (c.kind == WAIT && c.event->in_capture) s->capturing = 1;
-    if (!s->capturing) return CAPTURE;
+    if (!s->capturing || c.kind == HOLD) return CAPTURE;
     if (c.kind == WAIT && !c.event->in_capture) return CAPTURE;
     if (c.kind == RECORD && !c.external) c.event->in_capture = 1;
     if (c.kind == RECORD && c.external && !c.event->timed) return INVALID_VALUE;
@@ -144,7 +196,7 @@ result cuDeviceGetAttribute(int *value, int attribute, int device) { CALL(cuDevi
 result cuDeviceGetPCIBusId(char *text, int length, int device) { CALL(cuDeviceGetPCIBusId); snprintf(text, length, "0000:%02x:00.0", device + 1); return OK; }
 result cuDeviceCanAccessPeer(int *can, int device, int peer) { CALL(cuDeviceCanAccessPeer); (void)device; (void)peer; *can = setting("FAKE_PEER", 1); return OK; }
 result cuDevicePrimaryCtxRetain(context **c, int device) { CALL(cuDevicePrimaryCtxRetain); *c = &contexts[device]; return OK; }
-result cuDevicePrimaryCtxRelease_v2(int device) { CALL(cuDevicePrimaryCtxRelease_v2); return used[device] ? (fprintf(stderr, "fake driver: memory leaks\n"), abort(), 1) : OK; }
+result cuDevicePrimaryCtxRelease_v2(int device) { CALL(cuDevicePrimaryCtxRelease_v2); return used[device] || host_words ? (fprintf(stderr, "fake driver: memory leaks\n"), abort(), 1) : OK; }
 result cuCtxGetCurrent(context **c) { *c = current; return OK; }
 result cuCtxSetCurrent(context *c) { current = c; return OK; }
 result cuCtxEnablePeerAccess(context *peer, unsigned flags) { CALL(cuCtxEnablePeerAccess); (void)flags; return peer == current ? INVALID_VALUE : OK; }
@@ -173,6 +225,9 @@ result cuMemFree_v2(uint64_t address) {
     }
     return INVALID_VALUE;
 }
+result cuMemHostAlloc(void **address, size_t bytes, unsigned flags) { CALL(cuMemHostAlloc); if (flags != 2 || bytes != 16) return INVALID_VALUE; *address = malloc(bytes); memset(*address, 0xff, bytes); host_words++; return OK; }
+result cuMemHostGetDevicePointer_v2(uint64_t *address, void *words, unsigned flags) { CALL(cuMemHostGetDevicePointer_v2); (void)flags; *address = (uint64_t)words; return OK; }
+result cuMemFreeHost(void *address) { CALL(cuMemFreeHost); run_all(); free(address); host_words--; return OK; }
 /* Such a copy may return before it has arrived: it does so when the host waits for the GPU. */
 static struct { uint64_t target; size_t bytes; void *values; } *on_their_way;
 static size_t way_count;
@@ -190,7 +245,7 @@ result cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) {
     memcpy(on_their_way[way_count++].values, source, bytes);
     return OK;
 }
-result cuCtxSynchronize(void) { CALL(cuCtxSynchronize); if (capture) return CAPTURE; run_all(); arrive(); return OK; }
+result cuCtxSynchronize(void) { CALL(cuCtxSynchronize); if (capture) return CAPTURE; run_in_the_end(); arrive(); return OK; }
 result cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) { CALL(cuMemcpyDtoH_v2); holder(source, bytes); memcpy(target, (void *)source, bytes); return OK; }
 result cuMemcpyHtoDAsync_v2(uint64_t target, const void *source, size_t bytes, stream *s) { CALL(cuMemcpyHtoDAsync_v2); (void)s; holder(target, bytes); memcpy((void *)target, source, bytes); return OK; }
 result cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, stream *s) {
@@ -205,11 +260,22 @@ result cuMemcpyPeerAsync(uint64_t target, context *target_context, uint64_t sour
     return issue(s, (command){ .kind = COPY, .target = target, .source = source, .bytes = bytes });
 }
 
-result cuModuleLoadData(void **module, const void *image) { CALL(cuModuleLoadData); *module = strstr(image, ".entry execute_op(") ? current : NULL; return *module ? OK : INVALID_VALUE; }
-result cuModuleGetFunction(void **function, void *module, const char *name) { CALL(cuModuleGetFunction); *function = module; return strcmp(name, "execute_op") ? INVALID_VALUE : OK; }
+result cuModuleLoadData(void **module, const void *image) { CALL(cuModuleLoadData); *module = strstr(image, ".entry execute_op(") && strstr(image, ".entry hold_back(") ? current : NULL; return *module ? OK : INVALID_VALUE; }
+result cuModuleGetFunction(void **function, void *module, const char *name) { CALL(cuModuleGetFunction); 
+    if (!strcmp(name, "hold_back")) { *function = &hold_back[(context *)module - contexts]; return OK; }
+    *function = module; return strcmp(name, "execute_op") ? INVALID_VALUE : OK; }
 result cuModuleUnload(void *module) { CALL(cuModuleUnload); (void)module; return OK; }
 result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, stream *s, void **parameters, void **extra) {
     CALL(cuLaunchKernel);
+    if (function == (void *)&hold_back[s->gpu]) {
+        if (gx * gy * gz != 1 || bx * by * bz != 1 || shared || extra || gate_count == 1024) return INVALID_VALUE;
+        command c = { .kind = HOLD };
+        for (int i = 0; i < 3; i++) c.words[i] = *(uint64_t *)parameters[i];
+        gates[gate_count].words = (uint64_t *)c.words[0];
+        gates[gate_count].step = c.words[1];
+        gates[gate_count++].opened = *(uint64_t *)c.words[0] >= c.words[1] ? host_now : -1;
+        return issue(s, c);
+    }
     if (function != (void *)&contexts[s->gpu] || gx * gy * gz != 1 || bx != 32 || by * bz != 1 || shared || extra) return INVALID_VALUE;
     command c = { .kind = KERNEL };
     for (int i = 0; i < 7; i++) c.words[i] = i == 2 || i == 4 ? *(uint32_t *)parameters[i] : *(uint64_t *)parameters[i];
@@ -268,13 +334,13 @@ result cuEventCreate(event **e, unsigned flags) { CALL(cuEventCreate); *e = call
 result cuEventDestroy_v2(event *e) { CALL(cuEventDestroy_v2); free(e); return OK; }
 result cuEventRecord(event *e, stream *s) { CALL(cuEventRecord); return e->gpu == s->gpu ? issue(s, (command){ .kind = RECORD, .event = e }) : INVALID_HANDLE; }
 result cuEventRecordWithFlags(event *e, stream *s, unsigned flags) { CALL(cuEventRecordWithFlags); return e->gpu == s->gpu ? issue(s, (command){ .kind = RECORD, .event = e, .external = flags == 1 }) : INVALID_HANDLE; }
-result cuEventQuery(event *e) { CALL(cuEventQuery); if (capture) return CAPTURE; if (looks++ < setting("FAKE_BUSY", 0)) return NOT_READY; run_all(); return e->done_count == e->recorded_count ? OK : NOT_READY; }
-result cuEventSynchronize(event *e) { CALL(cuEventSynchronize); if (capture) return CAPTURE; run_all(); return e->done_count == e->recorded_count ? OK : NOT_READY; }
+result cuEventQuery(event *e) { CALL(cuEventQuery); if (capture) return CAPTURE; if (looks++ < setting("FAKE_BUSY", 0)) return NOT_READY; run_in_the_end(); return e->done_count == e->recorded_count ? OK : NOT_READY; }
+result cuEventSynchronize(event *e) { CALL(cuEventSynchronize); if (capture) return CAPTURE; run_in_the_end(); return e->done_count == e->recorded_count ? OK : NOT_READY; }
 /* Only events of one GPU compare. */
 result cuEventElapsedTime(float *milliseconds, event *start, event *end) {
     CALL(cuEventElapsedTime);
     if (!start->timed || !end->timed || start->gpu != end->gpu || !start->done_count || !end->done_count) return INVALID_HANDLE;
-    *milliseconds = (end->at - start->at) * 1e3;
+    *milliseconds = (end->at - start->at) * (1 + start->gpu * setting("FAKE_DRIFT_PPM", 0) * 1e-6) * 1e3;
     return OK;
 }
 result cuEventElapsedTime_v2(float *milliseconds, event *start, event *end) { return cuEventElapsedTime(milliseconds, start, end); }

@@ -95,7 +95,12 @@ class Runs(unittest.TestCase):
     def test_workers_that_were_started_elsewhere(self):
         content = problem(MLP, at_random(2), self.folder)
         token = {"PLACEBENCH_TOKEN": content["token"]}
-        workers = [start("worker", "torch", "--listen", "localhost:0", **token) for _ in range(2)]
+        # What torchrun says to its processes: only LOCAL_RANK counts, which chooses a GPU. The run's own ranks are others.
+        torchrun = {"WORLD_SIZE": "7", "MASTER_ADDR": "192.0.2.1", "MASTER_PORT": "1", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+        workers = [
+            start("worker", "torch", "--listen", "localhost:0", **token, **torchrun, RANK=str(5 - k), LOCAL_RANK=str(1 - k))
+            for k in range(2)
+        ]
         try:
             # "localhost" is no address of a run on one host: the processes meet as those of several hosts do.
             content["hosts"] = [f"localhost:{int(worker.stdout.readline())}" for worker in workers]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use placebench::harness::execute::{
-    ExecuteSettings, ExecutorEntry, Kernel, Notify, OrderMode, Progress, RealTime, Transport, executor,
+    ExecuteSettings, ExecutorEntry, Kernel, Launch, Notify, OrderMode, Progress, RealTime, Transport, executor,
 };
 use placebench::harness::shards::task_addresses;
 
@@ -58,6 +58,10 @@ pub(crate) struct Args {
     #[arg(long = "virtual", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     virtual_devices: Option<u32>,
 
+    /// cuda: how a step is launched: commands (one by one, and the step begins when all are issued), or graph (as a whole).
+    #[arg(long, value_name = "LAUNCH", default_value_t)]
+    launch: Launch,
+
     /// Processes on other hosts, one a device, as ADDRESS:PORT, separated by commas. 'slurm' or 'slurm:PORT' stands for the
     /// tasks of this Slurm allocation, one a device; those of a node listen at the ports from PORT [7100] on.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
@@ -82,11 +86,19 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         mean_op: args.mean_op,
         oversubscribe: args.oversubscribe,
         virtual_devices: args.virtual_devices,
+        launch: args.launch,
         hosts: hosts(&args.hosts)?,
     };
     if args.virtual_devices.is_some() && args.executor.name != "cuda" {
         bail!(
             "--virtual: devices of the executor {} are not virtual: leave it out, or use --executor cuda",
+            args.executor.name
+        );
+    }
+    if args.launch != Launch::default() && args.executor.name != "cuda" {
+        bail!(
+            "--launch: only the executor cuda launches by {}: leave it out, or use --executor cuda instead of {}",
+            args.launch,
             args.executor.name
         );
     }

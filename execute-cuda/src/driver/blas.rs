@@ -26,6 +26,13 @@ pub(super) fn scratch_bytes(products: impl Iterator<Item = Products>, most_bytes
     3 * matrix_bytes(products).max(most_bytes.min(MOST_COPIED).div_ceil(4) * 4)
 }
 
+/// How many commands [`Workbench::issue`] gives to its stream, at most about: cuBLAS takes one or two kernels a product.
+pub(super) fn calls(products: Option<Products>, bytes: u64) -> usize {
+    let products = products.map_or(0, |products| 2 * products.count as usize);
+    // Copies are as long as the scratch memory allows, which holds the half of these bytes or MOST_COPIED.
+    products + (bytes / 2).div_ceil(MOST_COPIED) as usize
+}
+
 fn matrix_bytes(products: impl Iterator<Item = Products>) -> u64 {
     products
         .map(|products| 4 * u64::from(products.side) * u64::from(products.side.max(products.depth)))

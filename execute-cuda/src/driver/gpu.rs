@@ -12,11 +12,12 @@ use crate::kernels::PTX;
 /// The first version with all functions that are called: `cuGraphInstantiateWithFlags` is the youngest.
 const LEAST_VERSION: i32 = 11_040;
 
-/// A GPU with the kernel loaded.
+/// A GPU with the kernels loaded.
 pub(crate) struct Gpu {
     pub(super) context: Arc<CudaContext>,
     module: sys::CUmodule,
     pub(super) execute_op: sys::CUfunction,
+    pub(super) hold_back: sys::CUfunction,
 }
 
 // SAFETY: the handles belong to the context and may be used by any thread that has made it current, one after another; the
@@ -85,13 +86,15 @@ impl Gpu {
         // SAFETY: nothing here is made with the tracked slices of cudarc, which would need it.
         unsafe { context.disable_event_tracking() };
         let ptx =
-            CString::new(PTX).map_err(|_| CudaError::Options("the kernel's text contains a zero byte".to_owned()))?;
+            CString::new(PTX).map_err(|_| CudaError::Options("the kernels' text contains a zero byte".to_owned()))?;
         // SAFETY: the image is PTX text that ends in a zero byte and outlives the call.
-        let module = doing("compile the kernel execute_op", unsafe { result::module::load_data(ptx.as_ptr().cast()) })?;
-        // SAFETY: the module was loaded above.
-        let function = unsafe { result::module::get_function(module, c"execute_op".to_owned()) };
-        match doing("find the kernel execute_op", function) {
-            Ok(execute_op) => Ok(Self { context, module, execute_op }),
+        let module = doing("compile the kernels", unsafe { result::module::load_data(ptx.as_ptr().cast()) })?;
+        let [execute_op, hold_back] = [c"execute_op", c"hold_back"].map(|name| {
+            // SAFETY: the module was loaded above.
+            doing("find a kernel", unsafe { result::module::get_function(module, name.to_owned()) })
+        });
+        match execute_op.and_then(|execute_op| Ok((execute_op, hold_back?))) {
+            Ok((execute_op, hold_back)) => Ok(Self { context, module, execute_op, hold_back }),
             Err(error) => {
                 // SAFETY: nothing uses the module.
                 context.record_err(unsafe { result::module::unload(module) });

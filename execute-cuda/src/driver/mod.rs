@@ -7,6 +7,7 @@
 
 mod blas;
 mod device;
+mod gate;
 mod gpu;
 mod memory;
 mod session;

@@ -10,9 +10,11 @@ use placebench_harness::timeline::Interval;
 
 use super::blas::{self, Workbench};
 use super::device::{Device, Entries, Launch};
+use super::gate::Gate;
 use super::memory::Memory;
 use super::{Gpu, doing};
 use crate::clocks::Before;
+use crate::gate::held_back;
 use crate::kernels::{Mark, Marks, Products};
 use crate::memory::MemoryPlan;
 use crate::plan::{Action, Activity, CommandPlan};
@@ -39,7 +41,7 @@ struct Timing {
     end: CudaEvent,
 }
 
-/// A plan on the GPUs.
+/// A plan on the GPUs. A step whose commands are launched one by one is held back, see [`crate::gate`].
 pub(crate) struct Session<'a> {
     gpus: &'a [Gpu],
     placed: &'a PlacedGraph<'a>,
@@ -57,6 +59,8 @@ pub(crate) struct Session<'a> {
     timings: Vec<Timing>,
     origin: Origin,
     graph: Option<CudaGraph>,
+    /// What holds back steps whose commands are launched one by one.
+    gate: Option<Gate>,
     steps: u64,
 }
 
@@ -86,6 +90,8 @@ pub(crate) struct Job<'a> {
     pub(crate) send_nanoseconds: Vec<u64>,
     /// Whether a step is captured once and launched as a whole.
     pub(crate) graph: bool,
+    /// How many hardware queues the streams of a GPU share.
+    pub(crate) queues: usize,
 }
 
 impl<'a> Session<'a> {
@@ -94,7 +100,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`CudaError::OutOfMemory`] before anything is allocated; else what the driver says.
     pub(crate) fn new(gpus: &'a [Gpu], job: Job<'a>) -> Result<Self, CudaError> {
-        let Job { placed, plan, memory, marks, gpu_of, ops, send_nanoseconds, graph } = job;
+        let Job { placed, plan, memory, marks, gpu_of, ops, send_nanoseconds, graph, queues } = job;
         let scratch = scratch_of(placed, &gpu_of, &ops);
         check_memory(gpus, &memory, &gpu_of, &scratch)?;
         let table = |op_marks: &[Mark], region: u64, table: &mut Vec<u64>| -> Entries {
@@ -175,12 +181,36 @@ impl<'a> Session<'a> {
             timings,
             origin,
             graph: None,
+            gate: None,
             steps: 0,
         };
         if graph {
             session.capture()?;
+        } else {
+            let gpu_of: Vec<usize> =
+                session.plan.streams.iter().map(|stream| session.devices[stream.device().index()].gpu).collect();
+            let calls = session.plan.commands.iter().map(|command| (command.stream, session.calls(command.action)));
+            let held = held_back(calls, &gpu_of, queues);
+            session.gate = Some(Gate::new(first, held)?);
         }
         Ok(session)
+    }
+
+    /// How many commands a stream takes in for a command of the plan.
+    fn calls(&self, action: Action) -> usize {
+        let Action::Run(activity) = action else { return 1 };
+        match activity {
+            Activity::Task(Task::Op(op)) => match self.ops[op.index()] {
+                Work::Spin(_) => 3,
+                Work::Real(products, bytes) => 3 + blas::calls(products, bytes),
+            },
+            _ => 3,
+        }
+    }
+
+    /// How many of the plan's commands are issued before a step begins, unless it is launched as a whole.
+    pub(crate) fn held(&self) -> Option<usize> {
+        self.gate.as_ref().map(|gate| gate.held)
     }
 
     /// Captures the commands of a step into a graph that is launched as a whole.
@@ -211,17 +241,28 @@ impl<'a> Session<'a> {
             device.control.write(&[self.steps, 0, 0, 0])?;
         }
         let started = Instant::now();
-        match &self.graph {
-            Some(graph) => doing("launch a captured step", graph.launch())?,
-            None => self.issue(false)?,
-        }
+        let issued = match &self.graph {
+            Some(graph) => doing("launch a captured step", graph.launch()),
+            None => self.issue(false),
+        };
         let issued_in = started.elapsed();
+        // Also where issuing failed: the GPU would wait for nothing.
+        self.open_gate();
+        issued?;
         doing("record the end of a step", self.origin.done.record(&self.streams[0]))?;
         if self.is_stopped(stop)? {
             return Ok(None);
         }
         self.check_data()?;
-        self.times(issued_in).map(Some)
+        let overdue = self.gate.as_ref().is_some_and(|gate| gate.was_overdue(self.steps));
+        Ok(Some(Step { overdue, ..self.times(issued_in)? }))
+    }
+
+    /// Lets the step begin.
+    fn open_gate(&self) {
+        if let Some(gate) = &self.gate {
+            gate.open(self.steps);
+        }
     }
 
     /// Waits until the step has ended, and says whether it was told to.
@@ -280,6 +321,13 @@ impl<'a> Session<'a> {
         let wait = |stream: &CudaStream, event: &CudaEvent| doing("let a stream wait", stream.wait(event));
         let Origin { bases, echoes, begun, go, ended, .. } = &self.origin;
         let (first_gpu, first) = (self.devices[0].gpu, &self.streams[0]);
+        if let Some(gate) = &self.gate {
+            if self.steps == 1 {
+                // The driver loads a kernel when it is launched first, and may wait for the GPU then.
+                self.open_gate();
+            }
+            gate.hold(&self.gpus[first_gpu], first, self.steps)?;
+        }
         mark(&bases[first_gpu], first)?;
         record(&begun[first_gpu], first)?;
         for gpu in 0..self.gpus.len() {
@@ -299,7 +347,10 @@ impl<'a> Session<'a> {
             wait(stream, go)?;
         }
         let mut timings = self.timings.iter();
-        for command in &self.plan.commands {
+        for (index, command) in self.plan.commands.iter().enumerate() {
+            if self.held() == Some(index) {
+                self.open_gate();
+            }
             let stream = &self.streams[command.stream];
             match command.action {
                 Action::Wait(event) => wait(stream, &self.events[event as usize])?,
@@ -406,6 +457,7 @@ impl<'a> Session<'a> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
+        self.open_gate();
         for gpu in self.gpus {
             // Whatever still runs uses the memory that is freed next.
             gpu.context.record_err(gpu.context.synchronize());

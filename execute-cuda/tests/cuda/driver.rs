@@ -67,6 +67,7 @@ fn run_child(test: &str, folder: &Path, settings: &[(&str, &str)], body: impl Fn
         .args(["--exact", &format!("driver::{test}"), "--nocapture", "--test-threads=1"])
         .env("LD_LIBRARY_PATH", folder)
         .env(CHILD, "1")
+        .env("CUDA_DEVICE_MAX_CONNECTIONS", "32")
         .envs(settings.iter().copied())
         .output()
         .unwrap();
@@ -144,6 +145,9 @@ fn what_the_hardware_is_says_what_is_virtual_or_staged() {
     with_driver("what_the_hardware_is_says_what_is_virtual_or_staged", &settings, || {
         let executor = CudaExecutor::new(virtual_devices(3)).unwrap();
         assert_eq!(executor.hardware().to_string(), "3 virtual devices on Fake GPU 0");
+        let executor = CudaExecutor::new(virtual_devices(6)).unwrap();
+        let text = "6 virtual devices on 32 hardware queues, fewer than streams, of Fake GPU 0";
+        assert_eq!(executor.hardware().to_string(), text);
         let executor = CudaExecutor::new(CudaOptions::default()).unwrap();
         let ways = "; transfers from GPU 0 to 1 go through the host; transfers from GPU 1 to 0 go through the host";
         assert_eq!(executor.hardware().to_string(), format!("Fake GPU 0; Fake GPU 1{ways}"));
@@ -175,6 +179,33 @@ fn random_graphs_run_validly_on_gpus_and_virtual_devices() {
             assert!(instance.graph().op_ids().all(|op| lasts(op).abs() < 1e-4));
         }
     });
+}
+
+/// The clocks of neighbouring GPUs drift apart by 25 µs a second, and steps take seconds.
+#[test]
+fn timelines_are_valid_where_clocks_drift() {
+    let test = "timelines_are_valid_where_clocks_drift";
+    for drift in ["25", "-25"] {
+        with_driver(test, &[("FAKE_GPUS", "4"), ("FAKE_DRIFT_PPM", drift)], || {
+            let mut runner = TestRunner::deterministic();
+            let options = CudaOptions { warm_ups: 0, repetitions: 1, ..CudaOptions::default() };
+            for _ in 0..60 {
+                let (instance, placement) = placed_instances().new_tree(&mut runner).unwrap().current();
+                let placed = PlacedGraph::new(&instance, &placement);
+                let order = Order { scheduler: &Fifo, plan: None };
+                let executor = CudaExecutor::new(options).unwrap();
+                let timeline = executor.execute(&placed, order, &StopToken::default()).unwrap();
+                validate(&instance, &placement, &timeline.records(&placed), executor.demands()).unwrap();
+                // 75 µs a second, twice.
+                let allowed = 150e-6 * timeline.makespan() + 1e-4;
+                let lasts = |op| timeline.finish(op) - timeline.start(op) - placed.exec_time(op);
+                assert!(instance.graph().op_ids().all(|op| lasts(op).abs() < allowed));
+            }
+        });
+        if std::env::var_os(CHILD).is_some() {
+            break;
+        }
+    }
 }
 
 /// Links that carry what the cluster says, between devices of one clock: what is measured is what the simulator predicts, or
@@ -235,7 +266,7 @@ fn too_little_memory_is_refused_before_anything_is_allocated() {
 
 #[test]
 fn a_stop_ends_a_run_that_is_on_its_way() {
-    with_driver("a_stop_ends_a_run_that_is_on_its_way", &[("FAKE_BUSY", "2000")], || {
+    with_driver("a_stop_ends_a_run_that_is_on_its_way", &[("FAKE_BUSY", "2000"), ("FAKE_STRICT", "1")], || {
         let (instance, placement) = chain(Kind::Gpu);
         let placed = PlacedGraph::new(&instance, &placement);
         let executor = CudaExecutor::new(virtual_devices(2)).unwrap();
@@ -244,6 +275,110 @@ fn a_stop_ends_a_run_that_is_on_its_way() {
         let error = executor.execute(&placed, order, &stop).unwrap_err();
         assert_eq!(error, ExecutionError::Interrupted { executor: "cuda", done: 0, runs: 11 });
         assert!(executor.execute(&placed, order, &StopToken::default()).is_ok());
+    });
+}
+
+/// Ops of 1 µs in a chain; every tenth is on the other device.
+fn short_ops(count: usize) -> (Instance, Placement) {
+    let mut builder = GraphBuilder::default();
+    let ops: Vec<_> = (0..count).map(|_| builder.add_op(OpSpec::cost(1e-6), &[1000])).collect();
+    for pair in ops.windows(2) {
+        builder.add_edge(pair[0], 0, pair[1]).unwrap();
+    }
+    let cluster = Cluster::uniform(2, Kind::Gpu, 1.0, Link { rate: 1e10, latency: 1e-6 }).unwrap();
+    let placement = (0..count).map(|op| DeviceId(u32::from(op % 10 == 9))).collect();
+    (Instance::new(builder.build().unwrap(), cluster).unwrap(), Placement::new(placement))
+}
+
+fn executed(options: CudaOptions, instance: &Instance, placement: &Placement) -> String {
+    let placed = PlacedGraph::new(instance, placement);
+    let order = Order { scheduler: &Fifo, plan: None };
+    let timeline = CudaExecutor::new(options).unwrap().execute(&placed, order, &StopToken::default()).unwrap();
+    timeline.measurement().unwrap().execution.clone()
+}
+
+/// The host takes 10 µs for each call, and an op 1 µs.
+#[test]
+fn short_ops_do_not_measure_the_host() {
+    let settings = [("FAKE_CALL_NS", "10000"), ("FAKE_GPUS", "2")];
+    with_driver("short_ops_do_not_measure_the_host", &settings, || {
+        let (instance, placement) = short_ops(50);
+        for devices in [Devices::Virtual(2), Devices::Visible] {
+            // Transfers of 1000 bytes take 1.1 µs, and a GPU waits for another one for 2 µs.
+            let crossings = 9.0 * (1.1e-6 + if devices == Devices::Visible { 2e-6 } else { 0.0 });
+            let options = CudaOptions { devices, warm_ups: 0, ..CudaOptions::default() };
+            let run = measure(options, &instance, &placement).unwrap();
+            assert_eq!(run.held, Some(run.commands));
+            // The first step loads kernels and is not held back: it takes what the host takes.
+            assert!(run.steps[0].makespan() > 1e-3, "{}", run.steps[0].makespan());
+            for step in &run.steps[1..] {
+                assert!((step.makespan() - 50e-6 - crossings).abs() < 1e-9, "{}", step.makespan());
+                assert!(!step.overdue);
+            }
+            let graph = measure(CudaOptions { graph: true, ..options }, &instance, &placement).unwrap();
+            assert_eq!(graph.held, None);
+            assert!((graph.steps[0].makespan() - run.steps[1].makespan()).abs() < 1e-9);
+        }
+        let text = executed(virtual_devices(2), &instance, &placement);
+        let begin = "kernel wait, order replay, 95 commands a step, launched one by one, begun when all were issued, issued in ";
+        assert!(text.starts_with(begin) && text.ends_with(" ms (median)"), "{text}");
+        let text = executed(CudaOptions { graph: true, ..virtual_devices(2) }, &instance, &placement);
+        assert!(text.contains("95 commands a step, launched as a CUDA graph, issued in "), "{text}");
+    });
+}
+
+/// A stream takes in 1024 commands, and then the host waits until one is executed.
+#[test]
+fn a_step_that_does_not_fit_the_queues_begins_before_all_is_issued() {
+    let settings = [("FAKE_CALL_NS", "1000"), ("FAKE_QUEUE", "1024")];
+    with_driver("a_step_that_does_not_fit_the_queues_begins_before_all_is_issued", &settings, || {
+        let (instance, placement) = short_ops(3000);
+        let run = measure(virtual_devices(2), &instance, &placement).unwrap();
+        assert!(run.held.is_some_and(|held| (200..run.commands).contains(&held)), "{:?}", run.held);
+        assert!(run.steps.iter().all(|step| !step.overdue));
+        let text = executed(virtual_devices(2), &instance, &placement);
+        let begin = format!("launched one by one, begun after {}, since queues", run.held.unwrap());
+        assert!(text.contains(&begin) && !text.contains("before that"), "{text}");
+    });
+}
+
+/// A queue that is shorter than this executor believes: the host would wait for good.
+#[test]
+fn a_gate_that_the_host_cannot_open_opens_by_itself() {
+    let settings = [("FAKE_QUEUE", "20")];
+    with_driver("a_gate_that_the_host_cannot_open_opens_by_itself", &settings, || {
+        let (instance, placement) = short_ops(50);
+        let run = measure(virtual_devices(2), &instance, &placement).unwrap();
+        assert!(run.steps.iter().all(|step| step.overdue));
+        let text = executed(virtual_devices(2), &instance, &placement);
+        assert!(text.contains(", 9 steps begun before that, after 2 s, issued in "), "{text}");
+    });
+}
+
+/// A transfer of the second step fails, while the gate is shut. The driver of the tests aborts if a gate's limit passes.
+#[test]
+fn a_step_that_cannot_be_issued_leaves_no_gate_shut() {
+    let settings = [("FAKE_FAIL_AFTER", "cuMemcpyDtoDAsync_v2 1"), ("FAKE_STRICT", "1")];
+    with_driver("a_step_that_cannot_be_issued_leaves_no_gate_shut", &settings, || {
+        let executor = CudaExecutor::new(virtual_devices(2)).unwrap();
+        let (instance, placement) = chain(Kind::Gpu);
+        let placed = PlacedGraph::new(&instance, &placement);
+        let order = order_of(&placed, &simulate(&placed, &Fifo, None, &ContentionFree).unwrap());
+        let error = executor.measure(&placed, &order, &StopToken::default()).unwrap_err();
+        assert_eq!(error.to_string(), "the CUDA driver could not issue a transfer: a fault of the tests");
+        assert!(executor.measure(&placed, &order, &StopToken::default()).is_ok());
+    });
+}
+
+#[test]
+fn virtual_devices_without_enough_hardware_queues_are_refused() {
+    let settings = [("CUDA_DEVICE_MAX_CONNECTIONS", "8")];
+    with_driver("virtual_devices_without_enough_hardware_queues_are_refused", &settings, || {
+        assert!(CudaExecutor::new(virtual_devices(2)).is_ok());
+        let error = CudaExecutor::new(virtual_devices(4)).err().unwrap();
+        let text = "4 virtual devices need 16 hardware queues, and the driver has 8: set the environment variable \
+                    CUDA_DEVICE_MAX_CONNECTIONS=32";
+        assert_eq!(error.to_string(), text);
     });
 }
 
@@ -281,9 +416,10 @@ fn a_driver_that_fails_ends_in_one_line() {
     let test = "a_driver_that_fails_ends_in_one_line";
     for (function, what) in [
         ("cuInit", "start"),
-        ("cuModuleLoadData", "compile the kernel execute_op"),
+        ("cuModuleLoadData", "compile the kernels"),
         ("cuMemAlloc_v2", "allocate memory"),
-        ("cuLaunchKernel", "launch an op"),
+        ("cuMemHostAlloc", "allocate memory of the host"),
+        ("cuLaunchKernel", "hold a step back"),
         ("cuMemcpyDtoDAsync_v2", "issue a transfer"),
         ("cuStreamWaitEvent", "let a stream wait"),
         ("cuEventElapsedTime", "read a time"),

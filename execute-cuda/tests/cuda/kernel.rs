@@ -1,14 +1,15 @@
-//! The kernel's text, executed by an interpreter of the few instructions that it has, and assembled where there is `ptxas`.
+//! The kernels' text, executed by an interpreter of the few instructions that it has, and assembled where there is `ptxas`.
 
 use std::collections::HashMap;
 use std::process::Command;
 
 use placebench_execute_cuda::kernels::{LARGEST_SIDE, PTX, Products, THREADS};
 
-/// Executes [`PTX`] with one block of threads. Memory is words of eight bytes by address; every look at the timer takes 32 ns.
-fn interpret(parameters: &[(&str, u64)], memory: &mut HashMap<u64, u64>) -> u64 {
+/// Executes a kernel of [`PTX`] with one block of threads. Memory is words of eight bytes by address; every look at the timer takes 32 ns.
+fn interpret(entry: &str, parameters: &[(&str, u64)], memory: &mut HashMap<u64, u64>) -> u64 {
     let text: String = PTX.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n");
-    let body = &text[text.find('{').unwrap() + 1..text.rfind('}').unwrap()];
+    let text = &text[text.find(&format!(".entry {entry}(")).expect("a kernel")..];
+    let body = &text[text.find('{').unwrap() + 1..text.find('}').unwrap()];
     let (mut program, mut labels) = (Vec::new(), HashMap::new());
     for part in body.split(';') {
         let mut part = part.trim();
@@ -21,12 +22,15 @@ fn interpret(parameters: &[(&str, u64)], memory: &mut HashMap<u64, u64>) -> u64 
         }
     }
     let mut timer = 1_000_000;
-    let mut threads: Vec<Thread> =
-        (0..THREADS).map(|id| Thread { id, counter: 0, registers: HashMap::new() }).collect();
+    let mut threads: Vec<Thread> = (0..if entry == EXECUTE_OP { THREADS } else { 1 })
+        .map(|id| Thread { id, counter: 0, registers: HashMap::new() })
+        .collect();
     // All threads run to the barrier, then all to the end.
     for _ in 0..2 {
         for thread in &mut threads {
-            thread.run(&program, &labels, parameters, memory, &mut timer);
+            if thread.counter == 0 || program[thread.counter - 1] != "ret" {
+                thread.run(&program, &labels, parameters, memory, &mut timer);
+            }
         }
     }
     assert!(threads.iter().all(|thread| program[thread.counter - 1] == "ret"));
@@ -86,7 +90,7 @@ impl Thread {
                 "mul.wide.u32" => get(2) * get(3),
                 "add.u64" | "add.u32" => get(2).wrapping_add(get(3)),
                 "sub.u64" => get(2).wrapping_sub(get(3)),
-                "setp.ge.u32" => u64::from(get(2) >= get(3)),
+                "setp.ge.u32" | "setp.ge.u64" => u64::from(get(2) >= get(3)),
                 "setp.lt.u64" => u64::from(get(2) < get(3)),
                 "setp.eq.u64" => u64::from(get(2) == get(3)),
                 "setp.ne.u64" => u64::from(get(2) != get(3)),
@@ -95,7 +99,7 @@ impl Thread {
                     let word = memory.get_mut(&at).expect("memory");
                     std::mem::replace(word, *word + add)
                 }
-                "st.global.u64" => {
+                "st.global.u64" | "st.volatile.global.u64" => {
                     let (at, stored) = (address(words[1]), get(2));
                     *memory.get_mut(&at).expect("memory") = stored;
                     continue;
@@ -113,6 +117,7 @@ impl Thread {
     }
 }
 
+const EXECUTE_OP: &str = "execute_op";
 const STEP: u64 = 7;
 const CONTROL: u64 = 0x100;
 
@@ -145,7 +150,7 @@ fn parameters(count: u64, nanoseconds: u64) -> [(&'static str, u64); 7] {
 fn the_kernel_spins_and_writes_all_outputs() {
     for count in [0, 1, 31, 32, 33, 100] {
         let mut memory = memory(count, 0);
-        let took = interpret(&parameters(count, 5000), &mut memory);
+        let took = interpret(EXECUTE_OP, &parameters(count, 5000), &mut memory);
         // Each thread looks once at the start; the threads of the interpreter spin one after another.
         assert!((5000..=(5000 + 100) * u64::from(THREADS)).contains(&took), "{took}");
         assert_eq!(memory[&(CONTROL + 16)], 0, "no faults");
@@ -159,28 +164,43 @@ fn the_kernel_counts_inputs_of_another_step_and_goes_on() {
     for index in [0, 31, 32, 99] {
         *memory.get_mut(&(0x20000 + 8 * index)).unwrap() -= 1;
     }
-    interpret(&parameters(100, 0), &mut memory);
+    interpret(EXECUTE_OP, &parameters(100, 0), &mut memory);
     assert_eq!((memory[&(CONTROL + 16)], memory[&(CONTROL + 24)]), (4, 42));
     assert_eq!(memory[&(0x40000 + 8 * 99)], 1000 + 99 + STEP);
 }
 
 #[test]
+fn a_gate_that_is_open_takes_no_time_and_a_closed_one_its_limit() {
+    let words = 0x900;
+    let parameters = [("words", words), ("step", STEP), ("limit", 5000)];
+    for open in [STEP, STEP + 1, u64::MAX] {
+        let mut memory = HashMap::from([(words, open), (words + 8, 0)]);
+        assert_eq!(interpret("hold_back", &parameters, &mut memory), 32);
+        assert_eq!(memory[&(words + 8)], 0);
+    }
+    let mut memory = HashMap::from([(words, STEP - 1), (words + 8, 0)]);
+    let took = interpret("hold_back", &parameters, &mut memory);
+    assert!((5000..5100).contains(&took), "{took}");
+    assert_eq!(memory[&(words + 8)], STEP, "it says that nobody opened it");
+}
+
+#[test]
 fn the_kernel_does_not_spin_once_told_to_stop() {
-    let took = interpret(&parameters(3, u64::MAX), &mut memory(3, 1));
+    let took = interpret(EXECUTE_OP, &parameters(3, u64::MAX), &mut memory(3, 1));
     assert!(took < 100 * u64::from(THREADS), "{took}");
 }
 
 /// `PLACEBENCH_PTXAS` is the path of `ptxas`, as continuous integration sets it; without it only this test is left out.
 #[test]
-fn the_kernel_assembles_for_every_generation() {
+fn the_kernels_assemble_for_every_generation() {
     let Ok(ptxas) = std::env::var("PLACEBENCH_PTXAS") else {
         println!("skipped: PLACEBENCH_PTXAS is not set");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("execute_op.ptx");
+    let source = folder.path().join("kernels.ptx");
     std::fs::write(&source, PTX).unwrap();
-    for generation in ["sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"] {
+    for generation in ["sm_60", "sm_61", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"] {
         let output = Command::new(&ptxas)
             .arg(format!("-arch={generation}"))
             .args(["--warning-as-error", "-o", "/dev/null"])

@@ -2,6 +2,7 @@
 
 mod clocks;
 mod driver;
+mod gate;
 mod kernel;
 mod machine;
 mod plan;

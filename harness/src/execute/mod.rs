@@ -13,7 +13,7 @@ mod token;
 pub use noisy::Noisy;
 pub(crate) use noisy::simulating;
 pub use replay::{Replay, Simulated, order_of};
-pub use settings::{ExecuteSettings, Kernel, OrderMode, RealTime, Transport};
+pub use settings::{ExecuteSettings, Kernel, Launch, OrderMode, RealTime, Transport};
 pub use setup::{Notify, Progress, Setup};
 pub use table::{EXECUTORS, ExecutorEntry, ExecutorName, MakeExecutor, executor, provide_cuda};
 pub use token::{TOKEN_LENGTH, TOKEN_VARIABLE};

@@ -27,6 +27,9 @@ pub struct ExecuteSettings {
     /// How many virtual devices the executor `cuda` makes of one GPU; without it a device is a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_devices: Option<u32>,
+    /// How the executor `cuda` launches a step.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub launch: Launch,
     /// Worker processes that were started by hand, one a device, as `address:port`; empty to start them here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
@@ -43,6 +46,7 @@ impl Default for ExecuteSettings {
             mean_op: RealTime { seconds: 0.003 },
             oversubscribe: false,
             virtual_devices: None,
+            launch: Launch::default(),
             hosts: Vec::new(),
         }
     }
@@ -146,6 +150,21 @@ words! {
         /// Over sockets, a process a device.
         Tcp = "tcp",
     }
+}
+
+words! {
+    /// How the executor `cuda` launches a step.
+    Launch, "launch", {
+        /// Command by command; the step begins when all are issued.
+        #[default]
+        Commands = "commands",
+        /// Captured once as a CUDA graph, and launched as a whole.
+        Graph = "graph",
+    }
+}
+
+fn is_usual(launch: &Launch) -> bool {
+    *launch == Launch::default()
 }
 
 /// A length of real time, written `3 ms`: a number and `s`, `ms` or `us`.

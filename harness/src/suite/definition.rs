@@ -13,7 +13,7 @@ use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::execute::simulate::{Noise, network_model};
-use crate::execute::{EXECUTORS, ExecuteSettings, executor};
+use crate::execute::{EXECUTORS, ExecuteSettings, Launch, executor};
 use crate::problem::{ClusterEntry, GraphEntry};
 use crate::request::CHOSEN;
 use crate::results::{Filter, as_text};
@@ -385,9 +385,17 @@ impl Suite {
             return Err(refuse("noise".to_owned(), format!("'{}' is listed twice: list it once", self.noise[at])));
         }
         self.execute.check().map_err(|(name, reason)| refuse(format!("execute: {name}"), reason))?;
-        if self.execute.virtual_devices.is_some() && !self.executors.iter().any(|name| name == "cuda") {
-            let reason = "only the executor cuda has virtual devices, and executors does not name it".to_owned();
-            return Err(refuse("execute: virtual_devices".to_owned(), reason));
+        if !self.executors.iter().any(|name| name == "cuda") {
+            let launch = self.execute.launch;
+            for (key, differs, what) in [
+                ("virtual_devices", self.execute.virtual_devices.is_some(), "has virtual devices".to_owned()),
+                ("launch", launch != Launch::default(), format!("launches by {launch}")),
+            ] {
+                if differs {
+                    let reason = format!("only the executor cuda {what}, and executors does not name it");
+                    return Err(refuse(format!("execute: {key}"), reason));
+                }
+            }
         }
         self.check_algorithms().map_err(|(list, reason)| refuse(list.to_owned(), reason))?;
         for entry in &self.placer_entries {
@@ -710,6 +718,10 @@ preset = "laich7"
             (
                 GOOD.replace("[[graph]]", "[execute]\nvirtual_devices = 2\n[[graph]]"),
                 "s.toml: execute: virtual_devices: only the executor cuda has virtual devices",
+            ),
+            (
+                GOOD.replace("[[graph]]", "[execute]\nlaunch = \"graph\"\n[[graph]]"),
+                "s.toml: execute: launch: only the executor cuda launches by graph, and executors does not name it",
             ),
             (
                 GOOD.replace("[[graph]]", "[execute]\nwarmup = 1\n[[graph]]"),

@@ -16,6 +16,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+from ..gpus import sharing, visible
 from .clock import boot_id, now
 from .protocol import ExecuteError, OtherLoad, event
 from .wire import Channel, Closed, Refused, dial
@@ -174,6 +175,9 @@ class Run:
             cores = _shares(self.devices)
             self.cores_shared = not self.hosts and sum(d["kind"] == "cpu" for d in self.devices) > len(_cores())
             gpus = 0
+            on_gpus = sum(device["kind"] == "gpu" for device in self.devices)
+            # How many devices are on the GPU of each; on other hosts, nobody here knows.
+            self.sharing = sharing(on_gpus, visible()) if on_gpus and not self.hosts else [1] * on_gpus
             for rank, device in enumerate(self.devices):
                 if self.hosts:
                     self.workers.append(Worker(device["name"], self.token, address=self.hosts[rank]))
@@ -205,6 +209,9 @@ class Run:
                 "plans": plans, "addresses": addresses, "folder": self.folder,
             })  # fmt: skip
         self.described = gather(self.workers)
+        on_gpus = [described for described in self.described if described["gpu"]]
+        for described, devices in zip(on_gpus, self.sharing):
+            described["memory"] //= devices
         self.offsets = [_offset(worker) for worker in self.workers]
 
     def step(self, plans, traced):
@@ -231,7 +238,8 @@ class Run:
         # Of several hosts each has its own; devices of one may share some.
         cores = sum(map(len, lists)) if self.hosts else len({core for cores in lists for core in cores})
         hardware = {"model": first["model"], "cores": cores, "gpus": gpus, "software": first["software"]}
-        return {**hardware, "cores_shared": True} if self.cores_shared else hardware
+        shared = {"cores_shared": self.cores_shared, "gpus_shared": any(devices > 1 for devices in self.sharing)}
+        return {**hardware, **{name: True for name, is_shared in shared.items() if is_shared}}
 
     def pids(self):
         return [worker.process.pid for worker in self.workers if worker.process]

@@ -14,6 +14,7 @@ import threading
 import time
 
 from ..flat import Ref
+from ..gpus import local_number
 from ..machine import cpu_name, keep_memory
 from . import measure
 from .clock import boot_id, now, wait_until
@@ -33,7 +34,7 @@ def main(name, arguments):
         raise ExecuteError("problem", f"a worker needs the run's token in the environment variable {TOKEN}")
     module = framework(name)
     try:
-        module.prepare(options.kind, options.cores, options.gpu)
+        module.prepare(options.kind, options.cores, local_number() if options.gpu is None else options.gpu)
     except OSError as error:
         raise ExecuteError("problem", f"--cores: this process may not run on {options.cores}: {error.strerror}") from None
     keep_memory()
@@ -305,6 +306,6 @@ def _parser(name):
     parser.add_argument("--listen", required=True, metavar="ADDRESS:PORT", help=listen)
     parser.add_argument("--kind", choices=("cpu", "gpu"), default="cpu", help="what the device is (default: %(default)s)")
     parser.add_argument("--cores", type=_cores, metavar="LIST", help="processor cores to keep to, such as 0 or 2,3 (default: all)")
-    parser.add_argument("--gpu", type=int, metavar="K", help="which GPU of this host")
+    parser.add_argument("--gpu", type=int, metavar="K", help="which GPU of this host, of those that CUDA_VISIBLE_DEVICES names (default: the number of this process, if torchrun or Slurm started it)")
     parser.add_argument("--serve", action="store_true", help="begin anew after each run, until stopped")
     return parser

@@ -6,16 +6,18 @@
 import os
 import sys
 
+from .. import gpus
+
 
 def prepare(kind="cpu", cores=None, gpu=None):
-    """Sets up this process as one device: a CPU device with its cores, a GPU, or `any` that there is."""
+    """Sets up this process as one device: a CPU device with its cores, a GPU by its number, or `any` that there is."""
     if cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
     if kind == "gpu":
         os.environ["JAX_PLATFORMS"] = "cuda"
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         if gpu is not None:
-            os.environ["CUDA_VISIBLE_DEVICES"] = str(gpu)
+            gpus.choose(gpu)
     else:
         if kind == "cpu":
             os.environ["JAX_PLATFORMS"] = "cpu"

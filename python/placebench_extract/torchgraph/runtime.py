@@ -6,11 +6,13 @@
 import os
 import sys
 
+from .. import gpus
+
 OLDEST = (1, 13)
 
 
 def prepare(kind="cpu", cores=None, gpu=None):
-    """Sets up this process as one device: a CPU device with its cores, a GPU, or `any` that there is."""
+    """Sets up this process as one device: a CPU device with its cores, a GPU by its number, or `any` that there is."""
     if cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
     threads = str(len(cores) if cores else 1)
@@ -19,8 +21,7 @@ def prepare(kind="cpu", cores=None, gpu=None):
     if kind == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     elif gpu is not None:
-        visible = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-        os.environ["CUDA_VISIBLE_DEVICES"] = visible[gpu % len(visible)] if visible else str(gpu)
+        gpus.choose(gpu)
 
 
 def load():

@@ -36,6 +36,9 @@ struct Hardware {
     cores: u64,
     #[serde(default)]
     gpus: Vec<Gpu>,
+    /// Whether there are more devices on GPUs than GPUs.
+    #[serde(default)]
+    gpus_shared: bool,
     #[serde(default)]
     software: String,
 }
@@ -165,6 +168,9 @@ impl std::fmt::Display for Hardware {
             if let Some(clock) = clock_mhz {
                 write!(f, ", {clock} MHz")?;
             }
+        }
+        if self.gpus_shared {
+            f.write_str("; GPU shared by devices")?;
         }
         Ok(())
     }
