@@ -112,3 +112,68 @@ proptest! {
         }
     }
 }
+
+/// Tensors of random sizes, each made by a vertex and read by some of the next 30: the edges and the nets.
+fn random_tensors(seed: u64, vertices: usize) -> (UndirectedGraph, Arc<Hypergraph>) {
+    let mut random = SplitMix64::new(seed);
+    let (mut edges, mut offsets, mut pins, mut weights) = (Vec::new(), vec![0], Vec::new(), Vec::new());
+    for producer in 0..vertices - 1 {
+        let mut readers: Vec<usize> = (0..1 + random.below(6)).map(|_| producer + 1 + random.below(30)).collect();
+        readers.iter_mut().for_each(|reader| *reader = (*reader).min(vertices - 1));
+        readers.sort_unstable();
+        readers.dedup();
+        let weight = 1 + random.below(100) as u64;
+        edges.extend(readers.iter().map(|&reader| (producer as u32, reader as u32, weight)));
+        pins.extend([producer].iter().chain(&readers).map(|&pin| pin as u32));
+        offsets.push(pins.len() as u64);
+        weights.push(weight);
+    }
+    let graph = UndirectedGraph::from_edges(vertices, edges.into_iter(), None).expect("a graph");
+    (graph, Arc::new(Hypergraph::from_nets(vertices, offsets, pins, Some(weights), None).expect("nets")))
+}
+
+#[test]
+fn acyclic_blocks_for_nets_cost_no_more_with_more_effort_and_no_more_than_slabs() {
+    let mut fewer = 0;
+    for (seed, vertices, blocks) in [(0, 80, 2), (1, 200, 4), (2, 700, 3), (3, 1500, 8), (4, 3000, 4)] {
+        let (graph, nets) = random_tensors(seed, vertices);
+        let request = PartitionRequest { nets: Some(Arc::clone(&nets)), ..PartitionRequest::new(blocks, 0.05, 1) };
+        let cost = |spec: &str| {
+            let spec: Spec = spec.parse().expect("a spec");
+            let found =
+                registry::partitioner(&spec).expect("a partitioner").partition(&graph, &request).expect("blocks");
+            let most = request.capacity(0, graph.total_vertex_weight());
+            assert!(quality::block_weights(&graph, &found).into_iter().all(|weight| weight <= most), "{spec} {seed}");
+            for net in 0..nets.net_count() {
+                let blocks: Vec<u32> = nets.pins(net).iter().map(|&pin| found.block_of[pin as usize]).collect();
+                assert!(blocks.iter().all(|&block| block >= blocks[0]), "{spec} {seed}: a tensor goes back");
+            }
+            quality::connectivity(&nets, &found)
+        };
+        let presets = ["quality", "default", "fast"]
+            .map(|preset| cost(&format!("multilevel(preset={preset},acyclic=true,objective=connectivity)")));
+        assert!(presets.is_sorted(), "{seed}: {presets:?}");
+        assert!(presets[2] <= cost("level_slabs"), "{seed}: {presets:?}");
+        fewer += u32::from(presets[1] < cost("multilevel(acyclic=true)"));
+    }
+    assert!(fewer >= 4, "nets are counted, not edges");
+}
+
+#[test]
+fn fiduccia_mattheyses_counts_nets_if_it_is_told_to() {
+    for scheme in ["recursive", "direct"] {
+        let mut sums = [0; 2];
+        for seed in 0..8 {
+            let (_, nets) = random_tensors(seed, 400);
+            for (objective, sum) in ["cut", "connectivity"].into_iter().zip(&mut sums) {
+                let spec = format!("fiduccia_mattheyses(scheme={scheme},objective={objective})");
+                let found = partition(&spec, &nets, 4, 0.05);
+                let mut sizes = [0; 4];
+                found.block_of.iter().for_each(|&block| sizes[block as usize] += 1);
+                assert!(sizes.iter().all(|&size| size <= 105), "{spec} {seed}: {sizes:?}");
+                *sum += quality::connectivity(&nets, &found);
+            }
+        }
+        assert!(sums[1] < sums[0], "{scheme}: {sums:?}");
+    }
+}

@@ -150,7 +150,15 @@ impl<'a> Answer<'a> {
         };
         let transfer = |pair: &'a PairFit| {
             let &PairFit { from, to, send, receive, link, one_way, ends } = pair;
-            TransferAnswer { from: name(from), to: name(to), send, receive, link, one_way, in_steps: ends == Ends::InSteps }
+            TransferAnswer {
+                from: name(from),
+                to: name(to),
+                send,
+                receive,
+                link,
+                one_way,
+                in_steps: ends == Ends::InSteps,
+            }
         };
         let shared = |(pairs, ratio): &(Vec<[usize; 2]>, f64)| {
             let names = |pair: &[usize; 2]| pair.map(|device| cluster.devices()[device].name.as_str());
@@ -312,7 +320,9 @@ fn report(calibration: &Calibration, noise: Option<Noise>, out: &Path) -> String
         let rates: Vec<String> = rates.iter().map(|rate| format!("{rate:.3e}")).collect();
         text += &format!("  {kind}: {}\n", rates.join("; "));
     }
-    text.push_str("\ntransfer: time of the sender; of the receiver; between them; in all, alone (how far points are off)\n");
+    text.push_str(
+        "\ntransfer: time of the sender; of the receiver; between them; in all, alone (how far points are off)\n",
+    );
     if calibration.pairs.iter().any(|pair| pair.ends == Ends::InSteps) {
         text.push_str("  senders and receivers are measured in steps of random graphs\n");
     }

@@ -57,7 +57,8 @@ pub(super) fn non_negative_least_squares<const N: usize>(rows: &[([f64; N], f64)
     let scale: [f64; N] = std::array::from_fn(|column| if length(column) > 0.0 { 1.0 / length(column) } else { 0.0 });
     let product = |a: usize, b: usize| rows.iter().map(|(row, _)| row[a] * row[b]).sum::<f64>() * scale[a] * scale[b];
     let matrix: [[f64; N]; N] = std::array::from_fn(|a| std::array::from_fn(|b| product(a, b)));
-    let right: [f64; N] = std::array::from_fn(|a| rows.iter().map(|(row, value)| row[a] * value).sum::<f64>() * scale[a]);
+    let right: [f64; N] =
+        std::array::from_fn(|a| rows.iter().map(|(row, value)| row[a] * value).sum::<f64>() * scale[a]);
     let mut best = ([0.0; N], 0.0);
     for set in 1_u32..1 << N {
         let columns: Vec<usize> = (0..N).filter(|column| set >> column & 1 == 1).collect();

@@ -16,7 +16,9 @@ use placebench_datasets::{
 };
 
 pub use fit::Line;
-pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredNoise, MeasuredStep, MeasuredTransfer};
+pub use measured::{
+    Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredNoise, MeasuredStep, MeasuredTransfer,
+};
 pub use quiet::{LOUD, QuietMeasurement, TOO_LOUD, measure_quietly};
 pub use run::measure;
 pub use settings::CalibrateSettings;
