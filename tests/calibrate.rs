@@ -87,7 +87,7 @@ fn measurements_of_before_make_a_cluster_again_with_and_without_what_steps_add()
     assert!(again(&["--from", "machine.json", "--alone", "-o", "alone.toml"]).status.success());
     assert_eq!(ends("alone.toml"), ends("machine.toml"));
     assert_one_line_error(&again(&["--from", "machine.json", "-o", "alone.toml"]), "alone.toml: exists");
-    assert_one_line_error(&again(&["--from", "none.json", "-o", "new.toml"]), "none.json: No such file");
+    assert_one_line_error(&again(&["--from", "none.json", "-o", "new.toml"]), "none.json: no such file");
     std::fs::write(&file, "{\"devices\": 3}").unwrap();
     let unusable = again(&["--from", "machine.json", "-o", "new.toml"]);
     assert_one_line_error(&unusable, "machine.json: no measurements of 'placebench calibrate'");

@@ -154,7 +154,7 @@ fn what_cannot_be_executed_is_one_line_with_a_remedy() {
         (["--executor", "thread"], "did you mean 'threads'?"),
         (["--mean-op", "3"], "write a number and s, ms or us"),
         (["--transport", "tpc"], "did you mean 'tcp'?"),
-        (["--launch", "graf"], "did you mean 'graph'?"),
+        (["--launch", "grap"], "did you mean 'graph'?"),
     ] {
         let output = execute(folder.path(), &args);
         assert_eq!(output.status.code(), Some(2));

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn numbers_that_made_the_rows_are_found_again() {
         let rows: Vec<([f64; 4], f64)> = (0..20)
-            .map(|k| f64::from(k))
+            .map(f64::from)
             .map(|k| [k % 5.0, 1e6 * (k % 3.0), k % 7.0, 1e5 * (k % 4.0)])
             .map(|row| (row, 3.0 * row[0] + 2e-6 * row[1] + 7.0 * row[2]))
             .collect();
