@@ -417,7 +417,7 @@ fn a_net_of_two_heavy_vertices_stays_whole() {
         assert!(run.status.success(), "{}", text(&run.stderr));
         serde_json::from_slice(&run.stdout).unwrap()
     };
-    for seed in 0..20 {
+    for seed in 0..3 {
         for preset in ["fast", "default", "quality"] {
             let spec = format!("multilevel(preset={preset},objective=connectivity)");
             let found = answer(&["pair.hgr", "-e0.3", "-a", &spec, "--seed", &seed.to_string()]);

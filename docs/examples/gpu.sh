@@ -63,7 +63,7 @@ step() {
     fi
 }
 
-# cluster COUNT: a cluster file of so many equal GPUs, for the executor cuda, which has no CPUs.
+# cluster COUNT: a cluster file of COUNT equal GPUs, for the executor cuda, which has no CPUs.
 cluster() {
     $dry || printf '%s\n' '[[device]]' 'name = "gpu"' "count = $1" 'kind = "GPU"' 'speed = "8870 Gops/s"' \
         '[link]' 'rate = "12 GB/s"' 'latency = "5 us"' > "$out/gpus$1.toml"

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     force: bool,
 
-    /// Makes the cluster file of measurements of before, without measuring: the JSON file that an earlier calibration wrote.
+    /// Measures nothing: makes the cluster file from this JSON file, which an earlier calibration wrote.
     #[arg(
         long,
         value_name = "FILE",
@@ -65,8 +65,7 @@ pub(crate) struct Args {
     )]
     from: Option<PathBuf>,
 
-    /// Takes what transfers cost from tensors that were sent one by one, not from steps of random graphs: the difference says
-    /// what a step adds.
+    /// Transfers cost what tensors cost that are sent one by one, not what they cost in steps of random graphs.
     #[arg(long)]
     alone: bool,
 

@@ -7,6 +7,7 @@ It has
 - `models`: a package of models like `jax_models`;
 - `prepare(kind, cores, gpu)`: sets up this process as one device;
 - `flatten(program)`: the `Flat` of a model's step;
+- `synthetic(seed, sizes)`: a random step, as a model's (`synthetic.py`);
 - `costs(call)`: operations and bytes of a call;
 - `Backend(kind)`: the framework in a prepared process, with its device. See the one of JAX.
 """
