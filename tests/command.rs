@@ -477,7 +477,7 @@ fn names_of_graphs_placers_and_clusters_are_completed() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let cases: [(&[&str], &[&str]); 7] = [
+    let cases: [(&[&str], &[&str]); 14] = [
         (&["place", "lst"], &["lstm_lm"]),
         (&["place", "nmt", "-p", "hef"], &["heft"]),
         (&["place", "nmt", "--cluster", "tpu_v5e"], &["tpu_v5e_4x4"]),
@@ -485,6 +485,13 @@ fn names_of_graphs_placers_and_clusters_are_completed() {
         (&["run", "laich2017_"], &["laich2017_seconds"]),
         (&["partition", "nmt", "-a", "fid"], &["fiduccia_mattheyses"]),
         (&["submit", "x.csv", "--collection", "ja"], &["jax"]),
+        (&["place", "nmt", "--pass", "pru"], &["prune"]),
+        (&["table", "r", "--sort", "su"], &["suite"]),
+        (&["table", "r", "--format", "ma"], &["markdown"]),
+        (&["man", "tut"], &["tutorial"]),
+        (&["cite", "lst"], &["lstm_lm"]),
+        (&["generate", "chol"], &["cholesky"]),
+        (&["list", "placers", "m_sc"], &["m_sct"]),
     ];
     for (words, expected) in cases {
         assert_eq!(offered(folder.path(), &[&["placebench"], words].concat()), expected, "{words:?}");

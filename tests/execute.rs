@@ -127,8 +127,20 @@ fn what_cannot_be_executed_is_one_line_with_a_remedy() {
     );
     refused(&["--time-limit", "0.5", "--mean-op", "1 s"], "left of the time limit: use fewer repetitions");
     refused(&["--table", "t.xls"], "t.xls: unknown kind of table");
-    refused(&["--virtual", "2"], "--virtual: devices of the executor threads are not virtual");
-    refused(&["--launch", "graph"], "--launch: only the executor cuda launches by graph");
+    for args in [&["--virtual", "2"][..], &["--launch", "graph"]] {
+        let remedy = "the executor threads has no such setting: leave it out, or use --executor cuda";
+        refused(args, &format!("{}: {remedy}", args[0]));
+    }
+    for (executor, args, others) in [
+        ("jax", &["--kernel", "compute"][..], "threads, cuda"),
+        ("torch", &["--mean-op", "1ms"], "threads"),
+        ("tensorflow", &["--transport", "tcp"], "threads, jax, torch"),
+        ("simulate", &["--repetitions", "3"], "threads, jax, torch, tensorflow, cuda"),
+        ("cuda", &["--oversubscribe"], "threads"),
+    ] {
+        let remedy = format!("the executor {executor} has no such setting: leave it out, or use --executor {others}");
+        refused(&[&["--executor", executor], args].concat(), &format!("{}: {remedy}", args[0]));
+    }
     #[cfg(not(feature = "cuda"))]
     refused(
         &["--executor", "cuda"],

@@ -26,4 +26,4 @@ pub use listed::{Listed, UnknownName, find};
 pub use names::{did_you_mean, nearest};
 pub use open_file::{check_file, open_file};
 pub use printable::{printable, shortened};
-pub use toml_fault::{TomlFault, line_at, parse_toml};
+pub use toml_fault::{TomlFault, exactly_two, line_at, parse_toml};

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
 
 use crate::{nearest, shortened};
 
@@ -43,15 +44,34 @@ impl TomlFault {
         let message = error.message().replace('\n', " ");
         let message = of_variant(&message).unwrap_or(message);
         let message = match message.as_str() {
-            "invalid type: map, expected a sequence" => {
-                "a table where a list of tables is expected: write [[name]] with two brackets in place of [name]"
-                    .to_owned()
-            }
+            "invalid type: map, expected a sequence" => table_for_list(text, error),
             _ => in_words(message),
         };
         let message = with_suggestion(&message).unwrap_or(message);
         Self { line, message: shortened(&message, MOST_CHARACTERS).into_owned() }
     }
+}
+
+/// What to write in place of the table that the parser found.
+fn table_for_list(text: &str, error: &toml::de::Error) -> String {
+    let start = error.span().map_or(0, |span| line_at(text, span.start) as usize - 1);
+    let line = text.lines().nth(start).unwrap_or_default().trim();
+    let remedy = match line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+        Some((name, _)) => format!("write [[{name}]] with two brackets in place of [{name}]"),
+        None => "write [{ … }] in place of { … }".to_owned(),
+    };
+    format!("a table where a list of tables is expected: {remedy}")
+}
+
+/// Reads a list of two, for `deserialize_with`: the parser itself reads a pair from a longer list, and ignores the rest.
+///
+/// # Errors
+/// If it is no list, or one of another length.
+pub fn exactly_two<'de, T: Deserialize<'de>, D: Deserializer<'de>>(input: D) -> Result<(T, T), D::Error> {
+    let list = Vec::deserialize(input)?;
+    let [first, second] = <[T; 2]>::try_from(list)
+        .map_err(|list| D::Error::custom(format!("a list of {} where a list of two is expected", list.len())))?;
+    Ok((first, second))
 }
 
 /// The parser's message without the words of its language at the end.
@@ -130,5 +150,41 @@ mod tests {
         assert!(fault("bxo = { width = 1 }").contains("unknown variant `bxo`"));
         let long = fault(&format!("box = {{ width = '{}' }}", "1 ".repeat(100_000)));
         assert!(long.starts_with("line 1: invalid type: string") && long.chars().count() < 1_100, "{long}");
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Tables {
+        #[expect(dead_code, reason = "read from text alone")]
+        #[serde(default, rename = "box")]
+        boxes: Vec<Rule>,
+        #[expect(dead_code, reason = "read from text alone")]
+        #[serde(default, deserialize_with = "pair")]
+        range: Option<(u32, u32)>,
+    }
+
+    fn pair<'de, D: Deserializer<'de>>(input: D) -> Result<Option<(u32, u32)>, D::Error> {
+        exactly_two(input).map(Some)
+    }
+
+    #[test]
+    fn a_table_for_a_list_of_tables_is_answered_with_its_own_name() {
+        let fault = |text: &str| parse_toml::<Tables>(text).unwrap_err().to_string();
+        assert_eq!(
+            fault("\n[box] # one\nbox = { width = 1 }"),
+            "line 2: a table where a list of tables is expected: write [[box]] with two brackets in place of [box]"
+        );
+        assert_eq!(
+            fault("box = { width = 1 }"),
+            "line 1: a table where a list of tables is expected: write [{ … }] in place of { … }"
+        );
+    }
+
+    #[test]
+    fn a_pair_is_a_list_of_exactly_two() {
+        assert!(parse_toml::<Tables>("range = [1, 2]").is_ok());
+        for (text, count) in [("range = [1, 2, 3]", 3), ("range = [1]", 1)] {
+            let fault = parse_toml::<Tables>(text).unwrap_err().to_string();
+            assert_eq!(fault, format!("line 1: a list of {count} where a list of two is expected"));
+        }
     }
 }

@@ -4,9 +4,9 @@ mod gtx1080;
 mod today;
 mod tolstobrov;
 
-use placebench_base::parse_toml;
+use placebench_base::{exactly_two, parse_toml};
 use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, is_equal};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use gtx1080::{gtx1080, gtx1080_one_cpu};
 pub use today::{CLUSTER_FILES, ClusterFile};
@@ -43,7 +43,7 @@ pub struct ClusterParams {
     pub rate: Distribution,
     /// Memory of the cluster's fastest and of its slowest device, in bytes; in between it falls linearly with speed.
     /// Without, memory is unlimited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "memory_bounds", skip_serializing_if = "Option::is_none")]
     pub memory: Option<(u64, u64)>,
     /// Time until the first byte of a transfer arrives.
     #[serde(default)]
@@ -51,6 +51,10 @@ pub struct ClusterParams {
     /// What a send op costs its sender, in operations.
     #[serde(default)]
     pub send_ops: f64,
+}
+
+fn memory_bounds<'de, D: Deserializer<'de>>(input: D) -> Result<Option<(u64, u64)>, D::Error> {
+    exactly_two(input).map(Some)
 }
 
 fn default_speed() -> Distribution {

@@ -27,7 +27,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "NAME", default_value = "jax", value_parser = ["jax", "torch", "tensorflow", "threads"])]
     executor: String,
 
-    /// threads: how tensors move: memory (in one process), or tcp (a process a device).
+    /// threads, jax, torch: how tensors move: memory (threads: in one process; jax, torch: in memory that the processes of
+    /// one host share), or tcp (over sockets, a process a device). Processes of several hosts use tcp.
     #[arg(long, value_name = "TRANSPORT", default_value_t)]
     transport: Transport,
 
@@ -184,8 +185,8 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             args.executor
         );
     }
-    if args.transport != Transport::default() && args.executor != "threads" {
-        bail!("--transport: {} has its own: leave it out, or use --executor threads", args.executor);
+    if args.transport != Transport::default() && args.executor == "tensorflow" {
+        bail!("--transport: tensorflow has its own: leave it out, or use another --executor");
     }
     if args.out.extension().is_none_or(|extension| extension != "toml") {
         bail!("{}: a cluster file ends with .toml", args.out.display());
@@ -294,7 +295,7 @@ fn reality(graphs: &[(GraphHeader, DataflowGraph)], noise: Option<Noise>, args: 
         networks: vec!["loggp".to_owned()],
         executors: vec![args.executor.clone()],
         noise: noise.into_iter().collect(),
-        execute: ExecuteSettings { hosts: args.hosts.clone(), ..base.execute.clone() },
+        execute: ExecuteSettings { transport: args.transport, hosts: args.hosts.clone(), ..base.execute.clone() },
         graphs: graphs.iter().map(graph).collect(),
         clusters: vec![cluster],
         ..base

@@ -48,8 +48,10 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         }
         Some(graph) => {
             let graph = GraphEntry::named(graph)?;
-            // A file or a folder has to be a graph.
-            graph.kinds()?;
+            // A file or a folder has to be a graph, and only reading it tells.
+            if graph.file.is_some() {
+                graph.load(0)?;
+            }
             let mut used = vec![UsedThing::itself()];
             used.extend(UsedThing::graph(&graph)?);
             used

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use placebench::harness::execute::{
-    ExecuteSettings, ExecutorEntry, Kernel, Launch, Notify, OrderMode, Progress, RealTime, Transport, executor,
+    EXECUTORS, ExecuteSettings, ExecutorEntry, Kernel, Launch, Notify, OrderMode, Progress, RealTime, Transport,
+    executor,
 };
 use placebench::harness::shards::task_addresses;
 
@@ -42,7 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KERNEL", default_value_t)]
     kernel: Kernel,
 
-    /// threads: how tensors move: memory (in one process), or tcp (a process a device).
+    /// threads, jax, torch: how tensors move: memory (threads: in one process; jax, torch: in memory that the processes of
+    /// one host share), or tcp (over sockets, a process a device). Processes of several hosts use tcp.
     #[arg(long, value_name = "TRANSPORT", default_value_t)]
     transport: Transport,
 
@@ -89,37 +91,16 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         launch: args.launch,
         hosts: hosts(&args.hosts)?,
     };
-    if args.virtual_devices.is_some() && args.executor.name != "cuda" {
+    if let Some(name) = settings.changed().find(|name| !args.executor.settings.contains(name)) {
+        let others = EXECUTORS.iter().filter(|entry| entry.settings.contains(&name)).map(|entry| entry.name);
         bail!(
-            "--virtual: devices of the executor {} are not virtual: leave it out, or use --executor cuda",
-            args.executor.name
+            "{}: the executor {} has no such setting: leave it out, or use --executor {}",
+            option(name),
+            args.executor.name,
+            others.collect::<Vec<_>>().join(", ")
         );
     }
-    if args.launch != Launch::default() && args.executor.name != "cuda" {
-        bail!(
-            "--launch: only the executor cuda launches by {}: leave it out, or use --executor cuda instead of {}",
-            args.launch,
-            args.executor.name
-        );
-    }
-    if !args.executor.measures {
-        let default = ExecuteSettings::default();
-        for (option, differs) in [
-            ("--warm-up", settings.warm_up != default.warm_up),
-            ("--repetitions", settings.repetitions != default.repetitions),
-            ("--order", settings.order != default.order),
-            ("--kernel", settings.kernel != default.kernel),
-            ("--transport", settings.transport != default.transport),
-            ("--mean-op", settings.mean_op != default.mean_op),
-            ("--oversubscribe", settings.oversubscribe),
-            ("--hosts", !settings.hosts.is_empty()),
-        ] {
-            if differs {
-                bail!("{option} is for executors that measure, and {} simulates: leave it out", args.executor.name);
-            }
-        }
-    }
-    settings.check().map_err(|(name, reason)| anyhow!("--{}: {reason}", name.replace('_', "-")))?;
+    settings.check().map_err(|(name, reason)| anyhow!("{}: {reason}", option(name)))?;
     let bar = Arc::new(Mutex::new(ProgressBar::hidden()));
     let executing = Executing {
         executor: args.executor,
@@ -134,6 +115,14 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
 
 /// The port of a node's first task, unless another is given.
 const FIRST_PORT: u16 = 7100;
+
+/// The option of a setting.
+fn option(setting: &str) -> String {
+    match setting {
+        "virtual_devices" => "--virtual".to_owned(),
+        name => format!("--{}", name.replace('_', "-")),
+    }
+}
 
 /// The hosts as given, or those of the Slurm allocation that this process is in.
 fn hosts(given: &[String]) -> anyhow::Result<Vec<String>> {

@@ -28,9 +28,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     read: ReadArgs,
 
-    /// Seed of presets.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Seed of presets and passes [default: 0].
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 /// What the verb answers of a dataflow graph.
@@ -52,13 +52,21 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             bail!("--cluster is for dataflow graphs, and {} has edges alone: leave it out", args.graph);
         }
         args.read.refuse(&args.graph)?;
+        refuse_seed(args)?;
         let sheet = edges::Sheet::of(path)?;
         form.print(&sheet, || sheet.text())?;
         return Ok(Exit::SUCCESS);
     }
     let (header, graph) = match args.read.is_empty() {
-        true => GraphEntry::named(&args.graph)?.load(args.seed)?,
+        true => {
+            let entry = GraphEntry::named(&args.graph)?;
+            if entry.params()?.is_none() && entry.passes.is_empty() {
+                refuse_seed(args)?;
+            }
+            entry.load(args.seed.unwrap_or_default())?
+        }
         false => {
+            refuse_seed(args)?;
             if !path.exists() {
                 args.read.refuse(&format!("'{}'", args.graph))?;
             }
@@ -66,7 +74,11 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             (header, graph)
         }
     };
-    let cluster = args.cluster.as_deref().map(|cluster| ClusterEntry::named(cluster)?.load(args.seed)).transpose()?;
+    let cluster = args
+        .cluster
+        .as_deref()
+        .map(|cluster| ClusterEntry::named(cluster)?.load(args.seed.unwrap_or_default()))
+        .transpose()?;
     let properties = Properties::of(&graph, cluster.as_ref());
     let provenance = header.provenance.to_string();
     let (name, title) = (&header.name, &header.title);
@@ -84,6 +96,16 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         text
     })?;
     Ok(Exit::SUCCESS)
+}
+
+/// Refuses a seed that nothing would be drawn with.
+fn refuse_seed(args: &Args) -> anyhow::Result<()> {
+    match args.seed {
+        Some(_) if args.cluster.is_none() => {
+            bail!("--seed is for what is drawn, and '{}' is not: leave it out", args.graph)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn indented(text: &str) -> String {

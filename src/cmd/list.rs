@@ -1,7 +1,7 @@
 //! `placebench list`: what there is to name.
 
 use crate::output::Exit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{anyhow, bail};
 use clap::ValueEnum;
@@ -193,6 +193,15 @@ fn named(name: &str, items: Vec<Item>, what: &Option<What>) -> anyhow::Result<It
         Some(near) => anyhow!("no '{name}' among {what}: did you mean '{near}'?"),
         None => anyhow!("no '{name}' among {what}: see 'placebench list {what}'"),
     })
+}
+
+/// All names that can be listed, each once, for shells: a name of several words is left out.
+pub(super) fn names() -> anyhow::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for &what in What::value_variants() {
+        names.extend(items(what)?.into_iter().map(|item| item.name).filter(|name| !name.contains(' ')));
+    }
+    Ok(names)
 }
 
 fn items(what: What) -> anyhow::Result<Vec<Item>> {

@@ -192,7 +192,7 @@ struct ShardAnswer {
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let started = Instant::now();
-    let Finished { suite, table, folder } = match run_to_the_end(args)? {
+    let Finished { suite, table, folder, earlier } = match run_to_the_end(args)? {
         Ended::Complete(finished) => *finished,
         Ended::Shard(ShardEnded { shard, folder, cells, complete }) => {
             let path = shown(&folder);
@@ -216,6 +216,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             let text = report(&suite, &table, &summary, args.full)?;
             let cells = match table.height() {
                 1 => "1 cell".to_owned(),
+                cells if earlier > 0 => format!("{cells} cells, {} of them now,", cells - earlier.min(cells)),
                 cells => format!("{cells} cells"),
             };
             print(&format!(
@@ -279,6 +280,8 @@ pub(super) struct Finished {
     pub(super) table: Table,
     /// The run folder.
     pub(super) folder: PathBuf,
+    /// Cells that an earlier start made.
+    pub(super) earlier: usize,
 }
 
 /// Runs, resumes or follows a suite, or runs a shard of it.
@@ -343,7 +346,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         return Ok(Ended::Shard(ShardEnded { shard, folder: path, cells: plan.cells.len(), complete: true }));
     }
     match state {
-        Some(RunState::Complete) if args.follow.is_some() => return complete(plan.suite, path),
+        Some(RunState::Complete) if args.follow.is_some() => return complete(plan.suite, path, 0),
         Some(RunState::Complete) => bail!(
             "{}: holds a complete run of this suite: choose another folder with --out, or delete it",
             path.display()
@@ -393,6 +396,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     let plan = Arc::new(plan);
     let mut before = FinishedCells::new(&path, &plan)?;
     before.update(args.shard, |_, _| ())?;
+    let earlier = before.count();
     before.damaged().iter().for_each(|line| complain(&line.to_string()));
     let watch = InputWatch::new(&plan, &environment.inputs);
     let heeded = stop_on_ctrl_c(&stop)?;
@@ -432,7 +436,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
             // What was there before is known: only what this process has added is read.
             before.update(None, |_, _| ())?;
             write_finished(before, &plan, &path)?;
-            complete(plan.suite.clone(), path)
+            complete(plan.suite.clone(), path, earlier)
         }
     }
 }
@@ -442,7 +446,7 @@ fn write_table_of(path: &Path, plan: RunPlan) -> anyhow::Result<Ended> {
     let mut finished = FinishedCells::new(path, &plan)?;
     finished.update(None, |_, _| ())?;
     write_finished(finished, &plan, path)?;
-    complete(plan.suite, path.to_owned())
+    complete(plan.suite, path.to_owned(), 0)
 }
 
 fn write_finished(finished: FinishedCells<'_>, plan: &RunPlan, path: &Path) -> anyhow::Result<()> {
@@ -455,9 +459,9 @@ fn write_finished(finished: FinishedCells<'_>, plan: &RunPlan, path: &Path) -> a
 }
 
 /// The complete run in a folder.
-fn complete(suite: Suite, folder: PathBuf) -> anyhow::Result<Ended> {
+fn complete(suite: Suite, folder: PathBuf, earlier: usize) -> anyhow::Result<Ended> {
     let table = open_run(&folder)?;
-    Ok(Ended::Complete(Box::new(Finished { suite, table, folder })))
+    Ok(Ended::Complete(Box::new(Finished { suite, table, folder, earlier })))
 }
 
 /// Failure if no cell is ok, or one is wrong rather than merely impossible: a panic, or a result that the validator

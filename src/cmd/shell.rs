@@ -13,12 +13,14 @@ use placebench::algorithms::period::Goal;
 use placebench::algorithms::registry;
 use placebench::base::{did_you_mean, io_reason};
 use placebench::datasets::{Kinds, MemoryRule, catalogue};
-use placebench::generator::{ClusterParams, GraphParams};
+use placebench::generator::{ClusterParams, FAMILIES, GraphParams, PASSES};
 use placebench::harness::collection::COLLECTIONS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
-use placebench::reports::Spread;
+use placebench::reports::export::TextFormat;
+use placebench::reports::{Sort, Spread};
 
+use super::list;
 use crate::output::print;
 
 /// Arguments of `completions`.
@@ -31,7 +33,19 @@ pub(crate) struct Completions {
 
 /// Prints the script that completes the command's words in a shell.
 pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<Exit> {
-    command = command.mut_subcommands(|verb| verb.mut_args(with_names));
+    let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    let lists = list::names()?;
+    command = command.mut_subcommands(|verb| {
+        let name = verb.get_name().to_owned();
+        verb.mut_args(|arg| match (name.as_str(), arg.get_id().as_str()) {
+            ("man", "verb") => takes(arg, verbs.clone()),
+            ("list", "name") => takes(arg, lists.clone()),
+            ("cite", "what") => takes(arg, graphs()),
+            ("generate", "what") => takes(arg, generated()),
+            ("table", "format") => takes(arg, TextFormat::ALL.map(|format| format.name().to_owned())),
+            _ => with_names(arg),
+        })
+    });
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "placebench", &mut script);
     let mut script = String::from_utf8(script)?;
@@ -60,6 +74,8 @@ fn with_files(script: &str) -> String {
 fn with_names(arg: Arg) -> Arg {
     let names = match arg.get_id().as_str() {
         "graph" | "input" => graphs(),
+        "steps" => PASSES.iter().map(|entry| entry.name.to_owned()).collect(),
+        "sort" => Sort::ALL.map(|sort| sort.name().to_owned()).to_vec(),
         "spread" => Spread::ALL.map(|spread| spread.name().to_owned()).to_vec(),
         "kinds" => [Kinds::AsGiven, Kinds::AcceleratorsOnly].map(|kinds| kinds.to_string()).to_vec(),
         "memory" => MemoryRule::ALL.map(|rule| rule.name().to_owned()).to_vec(),
@@ -73,8 +89,18 @@ fn with_names(arg: Arg) -> Arg {
         "collection" => COLLECTIONS.iter().map(|collection| collection.name.to_owned()).collect(),
         _ => return arg,
     };
-    // The names live as long as the command, which ends here.
+    takes(arg, names)
+}
+
+/// An argument with its names, which live as long as the command: it ends here.
+fn takes(arg: Arg, names: impl IntoIterator<Item = String>) -> Arg {
     arg.value_parser(PossibleValuesParser::new(names.into_iter().map(|name| &*name.leak())))
+}
+
+/// Families and presets of graphs, and presets of clusters.
+fn generated() -> Vec<String> {
+    let families = FAMILIES.iter().map(|family| family.name.to_owned());
+    families.chain(GraphParams::presets().map(str::to_owned)).chain(clusters()).collect()
 }
 
 /// Graphs of the catalogue and presets.

@@ -32,8 +32,13 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         bail!("{}: exists: choose another folder", known.display());
     }
     std::fs::create_dir_all(&args.folder).with_context(|| shown(&args.folder))?;
-    for (path, text) in &files {
-        write_file(path, |out| out.write_all(text.as_bytes()))?;
+    for (index, (path, text)) in files.iter().enumerate() {
+        let written = write_file(path, |out| out.write_all(text.as_bytes()));
+        if written.is_err() {
+            // Half of the files would keep the next try from writing them.
+            files[..index].iter().for_each(|(path, _)| drop(std::fs::remove_file(path)));
+        }
+        written?;
     }
     let answer = Answer { files: files.iter().map(|(path, _)| shown(path)).collect() };
     form.print(&answer, || {

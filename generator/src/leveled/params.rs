@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_base::parse_toml;
+use placebench_base::{exactly_two, parse_toml};
 use serde::{Deserialize, Serialize};
 
 use crate::costs::{Costs, KindProbabilities};
@@ -37,6 +37,7 @@ pub struct LeveledParams {
     /// Number of levels, at least 1.
     pub levels: u32,
     /// Least and largest number of ops in a level; each number of the range is equally likely.
+    #[serde(deserialize_with = "exactly_two")]
     pub nodes_per_level: (u32, u32),
     /// Exact number of ops in all: after the levels' sizes are drawn, single ops are added to or taken from random
     /// levels until the sum is right.

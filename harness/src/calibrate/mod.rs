@@ -268,6 +268,9 @@ fn in_steps(steps: &[MeasuredStep], from: usize, to: usize) -> Option<(Line, Lin
 
 /// What sending to a peer and receiving from it take of a device: least squares of errors relative to what the device did in
 /// all, so that a step counts for its share of what will be predicted. The residual is that of the step.
+///
+/// A device sends about as much as it receives, so steps tell well what both take together, and hardly what each takes. What they
+/// do not tell counts half for each: a ridge, as wide as the errors say, draws the two lines together.
 fn beside_ops(steps: &[MeasuredStep], device: usize, peer: usize) -> Option<(Line, Line)> {
     let rows: Vec<([f64; 4], f64)> = steps
         .iter()
@@ -280,9 +283,26 @@ fn beside_ops(steps: &[MeasuredStep], device: usize, peer: usize) -> Option<(Lin
     if rows.len() < 4 {
         return None;
     }
-    let found = non_negative_least_squares(&rows);
-    let error = |(row, value): &([f64; 4], f64)| row.iter().zip(found).map(|(a, x)| a * x).sum::<f64>() - value;
-    let residual = mean(rows.iter().map(|row| error(row).powi(2)))?.sqrt();
+    let residual = |found: [f64; 4]| {
+        let error = |(row, value): &([f64; 4], f64)| row.iter().zip(found).map(|(a, x)| a * x).sum::<f64>() - value;
+        Some(mean(rows.iter().map(|row| error(row).powi(2)))?.sqrt())
+    };
+    let both: Vec<([f64; 2], f64)> = rows
+        .iter()
+        .map(|&([sends, sent, receives, received], value)| ([sends + receives, sent + received], value))
+        .collect();
+    let [alike, alike_per_byte] = non_negative_least_squares(&both);
+    let off = residual([alike, alike_per_byte, alike, alike_per_byte])?;
+    let ridge = |column: usize, alike: f64| {
+        let mut row = [0.0; 4];
+        if alike > 0.0 {
+            (row[column], row[column + 2]) = (off / alike, -off / alike);
+        }
+        (row, 0.0)
+    };
+    let ridges = [ridge(0, alike), ridge(1, alike_per_byte)];
+    let found = non_negative_least_squares(&[&rows[..], &ridges].concat());
+    let residual = residual(found)?;
     let [send, send_per_byte, receive, receive_per_byte] = found;
     let line = |constant, per_unit| Line { constant, per_unit, residual };
     Some((line(send, send_per_byte), line(receive, receive_per_byte)))

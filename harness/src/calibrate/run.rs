@@ -37,6 +37,9 @@ pub fn measure(settings: &CalibrateSettings, stop: &StopToken) -> Result<(Measur
     let (python, mut command) = python();
     command.args(["calibrate", &settings.driver]);
     command.arg(format!("--devices={}", settings.cpus)).arg(format!("--gpus={}", settings.gpus));
+    if settings.driver != "tensorflow" {
+        command.arg(format!("--transport={}", settings.transport));
+    }
     if !settings.hosts.is_empty() {
         command.arg(format!("--hosts={}", settings.hosts.join(",")));
     }

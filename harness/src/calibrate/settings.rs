@@ -7,7 +7,7 @@ use crate::execute::Transport;
 pub struct CalibrateSettings {
     /// The executor: `threads`, or the driver `jax`, `torch` or `tensorflow`.
     pub driver: String,
-    /// How the executor `threads` moves tensors.
+    /// How the executors `threads`, `jax` and `torch` move tensors.
     pub transport: Transport,
     /// CPU devices, a core each.
     pub cpus: usize,

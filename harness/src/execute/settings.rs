@@ -18,7 +18,7 @@ pub struct ExecuteSettings {
     pub order: OrderMode,
     /// What the executors `threads` and `cuda` do while an op takes time.
     pub kernel: Kernel,
-    /// How the executor `threads` moves tensors.
+    /// How the executors `threads`, `jax` and `torch` move tensors.
     pub transport: Transport,
     /// What the mean op takes under the executor `threads`: it chooses the scale of time.
     pub mean_op: RealTime,
@@ -71,6 +71,25 @@ impl ExecuteSettings {
             return Err(("virtual_devices", "must be at least 1".to_owned()));
         }
         Ok(())
+    }
+
+    /// The names of settings that are not as usual.
+    pub fn changed(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let usual = Self::default();
+        [
+            ("warm_up", self.warm_up != usual.warm_up),
+            ("repetitions", self.repetitions != usual.repetitions),
+            ("order", self.order != usual.order),
+            ("kernel", self.kernel != usual.kernel),
+            ("transport", self.transport != usual.transport),
+            ("mean_op", self.mean_op != usual.mean_op),
+            ("oversubscribe", self.oversubscribe),
+            ("virtual_devices", self.virtual_devices.is_some()),
+            ("launch", self.launch != usual.launch),
+            ("hosts", !self.hosts.is_empty()),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_changed)| is_changed.then_some(name))
     }
 
     /// How often a placement is executed.
@@ -142,9 +161,9 @@ words! {
 }
 
 words! {
-    /// How the executor `threads` moves tensors.
+    /// How the executors `threads`, `jax` and `torch` move tensors.
     Transport, "transport", {
-        /// A copy from memory to memory, in one process.
+        /// A copy from memory to memory: in one process, or in memory that processes of one host share.
         #[default]
         Memory = "memory",
         /// Over sockets, a process a device.

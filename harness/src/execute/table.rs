@@ -25,6 +25,8 @@ pub struct ExecutorEntry {
     /// Whether placements of one graph take turns in a suite, so that their makespans compare
     /// ([`Executor::execute_all`]). Their rows come together.
     pub takes_turns: bool,
+    /// The names of the [`ExecuteSettings`](super::ExecuteSettings) that it heeds.
+    pub settings: &'static [&'static str],
     /// Makes one.
     pub make: MakeExecutor,
 }
@@ -57,6 +59,9 @@ impl fmt::Debug for ExecutorEntry {
     }
 }
 
+/// The settings of drivers whose devices are processes of our own.
+const FRAMEWORK: &[&str] = &["warm_up", "repetitions", "order", "transport", "hosts"];
+
 /// All executors, in the order in which tables list them; the first is the default.
 pub static EXECUTORS: &[ExecutorEntry] = &[
     ExecutorEntry {
@@ -64,6 +69,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "discrete events in simulated time; the default",
         measures: false,
         takes_turns: false,
+        settings: &[],
         make: |setup| Ok(simulating(Simulator::new(setup.network), setup.noise, setup.seed)),
     },
     ExecutorEntry {
@@ -71,6 +77,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "a thread or process a device, waiting or computing for each op, moving real bytes",
         measures: true,
         takes_turns: false,
+        settings: &["warm_up", "repetitions", "order", "kernel", "transport", "mean_op", "oversubscribe", "hosts"],
         make: |setup| Ok(Box::new(Threads::new(setup))),
     },
     ExecutorEntry {
@@ -78,13 +85,15 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "the real ops of a JAX function, a process a device; needs Python with JAX",
         measures: true,
         takes_turns: true,
+        settings: FRAMEWORK,
         make: |setup| Ok(Box::new(Driver::new("jax", setup)?)),
     },
     ExecutorEntry {
         name: "torch",
-        doc: "the real ops of a PyTorch step, a process a device, torch.distributed between them; needs Python with PyTorch",
+        doc: "the real ops of a PyTorch step, a process a device; needs Python with PyTorch",
         measures: true,
         takes_turns: true,
+        settings: FRAMEWORK,
         make: |setup| Ok(Box::new(Driver::new("torch", setup)?)),
     },
     ExecutorEntry {
@@ -92,6 +101,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "the real ops of a TensorFlow graph, a worker a device; needs Python with TensorFlow",
         measures: true,
         takes_turns: false,
+        settings: &["warm_up", "repetitions", "order", "hosts"],
         make: |setup| Ok(Box::new(Driver::new("tensorflow", setup)?)),
     },
     ExecutorEntry {
@@ -99,6 +109,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "kernels and copies on NVIDIA GPUs, or on parts of one; needs a build with the feature cuda",
         measures: true,
         takes_turns: false,
+        settings: &["warm_up", "repetitions", "order", "kernel", "virtual_devices", "launch", "hosts"],
         make: make_cuda,
     },
 ];

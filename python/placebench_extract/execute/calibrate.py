@@ -30,7 +30,7 @@ from .driver import LEAD, Run, gather
 from .frameworks import framework
 from .machine_noise import MachineNoise
 from .model import model, parameters_of
-from .protocol import ExecuteError, event
+from .protocol import TRANSPORTS, ExecuteError, event
 
 WARM_UP, STEPS, TRACED = 2, 5, 5
 SEED, PLACEMENTS = 0, 12  # of a random graph, and how often two devices execute it
@@ -49,7 +49,7 @@ def main(name, arguments):
     measured = {"devices": None, "equations": [], "graphs": [], "transfers": [], "steps": [], "flows": []}
     index, noise = {}, MachineNoise()
     for number, graph in enumerate(options.graph or module.GRAPHS):
-        with Run(name, devices, hosts, token) as run:
+        with Run(name, devices, options.transport, hosts, token) as run:
             _graph(run, module, graph, measured, index, noise)
             if number == 0:
                 event("ready", hardware=run.hardware())
@@ -85,7 +85,7 @@ def _graph(run, module, graph, measured, index, noise):
 
     # All devices execute at once, as in placed steps: what they share is then as busy as there.
     def step(traced):
-        return run.step(range(len(run.devices)), traced)
+        return run.steady_step(range(len(run.devices)), traced)
 
     is_cpus = [device["kind"] == "cpu" for device in run.devices]
     for _ in range(WARM_UP):
@@ -176,11 +176,11 @@ def _steps_of_graph(run, module, sizes, pairs):
     busy = {plan: [[] for _ in run.devices] for plan in (None, *placed)}
     for round_ in range(WARM_UP + STEPS):
         for plan in busy:
-            answer = run.step(whole if plan is None else [plan] * len(run.devices), False)
+            answer = run.steady_step(whole if plan is None else [plan] * len(run.devices), False)
             if round_ >= WARM_UP:
                 for seconds, device in zip(busy[plan], answer["answers"]):
                     seconds.append(device["busy"] / 1e9)
-    traced = [run.step(whole, True) for _ in range(TRACED)]
+    traced = [run.steady_step(whole, True) for _ in range(TRACED)]
 
     shares = [_shares_of_ops(flat, [step["answers"][device]["ops"] for step in traced]) for device in whole]
     found = []
@@ -264,5 +264,6 @@ def _flow(run, pairs, size, count, gap):
 def _parser(name, graphs):
     options = parser(name)
     options.add_argument("--hosts", default="", metavar="LIST", help="host:port of a worker for each device; none: processes of this host")
+    options.add_argument("--transport", choices=TRANSPORTS, default=TRANSPORTS[0], help="how tensors move between processes (default: %(default)s)")
     options.add_argument("--graph", action="append", metavar="GRAPH", help=f"a model or an extracted folder (default: {' '.join(graphs)})")
     return options

@@ -5,6 +5,7 @@ started here and listen on loopback. Those of other hosts (`hosts`) were started
 `python -m placebench_extract worker jax --listen HOST:PORT --serve` and the same token in PLACEBENCH_TOKEN.
 """
 
+import itertools
 import math
 import os
 import queue
@@ -17,6 +18,7 @@ import threading
 from pathlib import Path
 
 from ..gpus import sharing, visible
+from . import memory
 from .clock import boot_id, now
 from .protocol import ExecuteError, OtherLoad, event
 from .wire import Channel, Closed, Refused, dial
@@ -24,6 +26,9 @@ from .wire import Channel, Closed, Refused, dial
 START_SECONDS = 120
 LEAD = 3_000_000  # nanoseconds between the command and the start of a step
 TRIES = 5  # steps that a process joined too late are run again
+FASTEST = {}  # the fastest probe of each host, of all runs of this process
+STEADY = 1.15  # a core that takes so many times as long for a probe as it can is slow
+REPEATS = 4  # steps on a slow core that are run again, for each step that counts
 LARGEST_TENSOR = 1 << 40
 # What a placed step may differ from the unplaced one, relative to the largest entry of a result, or to FLOOR if that is
 # larger. Both run the same operations, one by one, so cores of one kind agree bit for bit. A GPU, or a device of several
@@ -43,25 +48,29 @@ def run_rounds(framework, problems):
     A machine drifts within minutes. Placements that take turns meet the same conditions, so their makespans compare.
     """
     first = problems[0]
-    for name in ("graph", "graph_ops", "parameters", "devices", "hosts"):
+    for name in ("graph", "graph_ops", "parameters", "devices", "transport", "hosts"):
         if any(getattr(problem, name) != getattr(first, name) for problem in problems):
             raise ExecuteError("problem", f"the problems differ in {name}: placements that take turns have one graph and the same devices")
     plans = [
         {"placement": problem.placement, "order": problem.order, "transfers": problem.transfers, "mode": problem.mode}
         for problem in problems
     ]
-    with Run(framework, first.devices, first.hosts, first.token) as devices, Reference(framework, first) as reference:
+    with Run(framework, first.devices, first.transport, first.hosts, first.token) as devices, Reference(framework, first) as reference:
         devices.setup(first.graph, first.graph_ops, first.parameters, plans)
         event("ready", hardware=devices.hardware())
         reference.wait()
         load = OtherLoad(devices.pids())
+
+        repeated = [0] * len(problems)
 
         def steps(kind, counts, after=lambda number: None):
             found = [[] for _ in problems]
             for index in range(max(counts)):
                 for number, count in enumerate(counts):
                     if index < count:
-                        found[number].append(_step(devices, number, kind, index, load))
+                        step = _step(devices, number, kind, index, load)
+                        repeated[number] += step["repeated"]
+                        found[number].append(step)
                     if index == count - 1:
                         after(number)
             return found
@@ -77,11 +86,16 @@ def run_rounds(framework, problems):
         traced = steps("traced", [problem.traced for problem in problems])
     for number, problem in enumerate(problems):
         makespans = [step["makespan_us"] for step in measured[number]]
-        event("result", problem=number, makespans_us=makespans, checked=checked[number], **timeline(problem, traced[number]))
+        slow = sum(not step["steady"] for step in measured[number])
+        event(
+            "result", problem=number, makespans_us=makespans, slow=slow, repeated=repeated[number], checked=checked[number],
+            **timeline(problem, traced[number]),
+        )  # fmt: skip
 
 
 def _step(devices, number, kind, index, load):
-    step = devices.step([number] * len(devices.workers), kind == "traced")
+    plans = [number] * len(devices.workers)
+    step = devices.step(plans, False) if kind == "warm_up" else devices.steady_step(plans, kind == "traced")
     load_others, makespan = load.read(), step["makespan_us"]
     event("step", problem=number, kind=kind, index=index, makespan_us=makespan, load_others=load_others, late=step["late"])
     return step
@@ -153,7 +167,7 @@ def _array(message, content):
 class Run:
     """The processes of a run. Used with `with`: whatever happens, none is left."""
 
-    def __init__(self, framework, devices, hosts, token):
+    def __init__(self, framework, devices, transport, hosts, token):
         if hosts and len(hosts) != len(devices):
             raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(devices)} devices: name one for each device")
         _check_hosts(hosts)
@@ -163,7 +177,9 @@ class Run:
                 kind = f"device {device['name']} is a {device['kind']}"
                 raise ExecuteError("unsupported", f"{kind}: this executor has devices of kind cpu or gpu")
         self.framework, self.devices, self.hosts, self.token = framework, devices, hosts, token
+        self.transport = transport
         self.workers, self.number = [], 0
+        self.probes, self.allowed = {}, 0
 
     def __enter__(self):
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -171,6 +187,8 @@ class Run:
                 signal.signal(number, _stop)
         # Where processes of this host may meet. Whatever ends them, it is ours to remove.
         self.folder = None if self.hosts else tempfile.mkdtemp(prefix="placebench-")
+        if not memory.is_possible(self.folder):
+            self.transport = "tcp"
         try:
             cores = _shares(self.devices)
             self.cores_shared = not self.hosts and sum(d["kind"] == "cpu" for d in self.devices) > len(_cores())
@@ -206,7 +224,7 @@ class Run:
         for rank, worker in enumerate(self.workers):
             worker.tell({
                 "do": "setup", "rank": rank, "graph": graph, "graph_ops": graph_ops, "parameters": parameters,
-                "plans": plans, "addresses": addresses, "folder": self.folder,
+                "plans": plans, "addresses": addresses, "folder": self.folder, "transport": self.transport,
             })  # fmt: skip
         self.described = gather(self.workers)
         on_gpus = [described for described in self.described if described["gpu"]]
@@ -229,7 +247,28 @@ class Run:
             lead *= 3
         micros = [lambda t, begin=start + offset: round((t - begin) / 1e3, 3) for offset in self.offsets]
         end = max(clock(answer["end"]) for clock, answer in zip(micros, answers))
-        return {"makespan_us": end, "answers": answers, "clocks": micros, "late": late}
+        return {"makespan_us": end, "answers": answers, "clocks": micros, "late": late, "steady": self._is_steady(answers), "repeated": 0}
+
+    def steady_step(self, plans, traced):
+        """A step while all cores are fast. One on a slow core is run again, as long as there are repeats left."""
+        self.allowed += REPEATS
+        for repeated in itertools.count():
+            step = self.step(plans, traced)
+            if step["steady"] or not self.allowed:
+                return {**step, "repeated": repeated}
+            self.allowed -= 1
+
+    def _is_steady(self, answers):
+        """Whether all cores were fast before and after a step. What fast is, the fastest probe of their host says."""
+        steady = True
+        for rank, (device, answer) in enumerate(zip(self.devices, answers)):
+            if device["kind"] == "cpu":
+                host = self.hosts[rank] if self.hosts else None
+                before, probe = self.probes.get(rank, answer["probe"]), answer["probe"]
+                self.probes[rank] = probe
+                FASTEST[host] = min(FASTEST.get(host, probe), probe)
+                steady = steady and max(before, probe) <= STEADY * FASTEST[host]
+        return steady
 
     def hardware(self):
         first = self.described[0]
@@ -237,7 +276,7 @@ class Run:
         lists = [described["cores"] or [0] for described in self.described if not described["gpu"]]
         # Of several hosts each has its own; devices of one may share some.
         cores = sum(map(len, lists)) if self.hosts else len({core for cores in lists for core in cores})
-        hardware = {"model": first["model"], "cores": cores, "gpus": gpus, "software": first["software"]}
+        hardware = {"model": first["model"], "cores": cores, "gpus": gpus, "software": first["software"], "transport": self.transport}
         shared = {"cores_shared": self.cores_shared, "gpus_shared": any(devices > 1 for devices in self.sharing)}
         return {**hardware, **{name: True for name, is_shared in shared.items() if is_shared}}
 

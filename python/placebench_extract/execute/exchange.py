@@ -19,6 +19,7 @@ class Exchange:
     """
 
     is_direct = False
+    waited = 0  # nanoseconds of processor time that went into waiting: threads wait without
 
     def __init__(self, backend, link, peers):
         self.backend, self.link = backend, link

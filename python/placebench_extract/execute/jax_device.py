@@ -139,6 +139,16 @@ class Backend:
         self.wait(value)
         return value
 
+    def from_shared(self, memory, output):
+        """As `from_bytes`, of memory that stays as it is until the step ends."""
+        import numpy as np
+
+        line = np.frombuffer(memory, np.uint8)
+        if self.device.platform != "cpu":
+            return self.from_bytes(line, output)
+        # A compiled function takes it as it is, in a twentieth of the time that making an array of JAX takes.
+        return line.view(output.dtype).reshape(output.shape)
+
     def result(self, ref, value):
         """The result `ref` of the graph as an array of NumPy. `value` is the output that it names."""
         import numpy as np

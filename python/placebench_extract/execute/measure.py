@@ -63,7 +63,7 @@ def flow(device, command):
         transfer, _ = exchange.take()
         arrived.append((transfer, now()))
     exchange.finish(count * len(command["sends"]))
-    busy = max(0, time.process_time_ns() - busy - idle)
+    busy = max(0, time.process_time_ns() - busy - idle - exchange.waited)
     return {"busy": busy / count, "put": put, "arrived": arrived}
 
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, fields
 
 VERSION = 1
+TRANSPORTS = ["memory", "tcp"]  # of processes of one host; those of several have tcp
 _one_at_a_time = threading.Lock()
 
 
@@ -38,6 +39,7 @@ class Problem:
     warm_up: int
     repetitions: int
     traced: int
+    transport: str  # "memory" that processes of one host share, or "tcp"; the driver of TensorFlow has its own
     hosts: list  # "address:port" of each worker; none: processes of this host
     token: str
 
@@ -53,6 +55,7 @@ def read_problem(path):
         raise ExecuteError("problem", f"{path}: expected one JSON object")
     if content.get("version") != VERSION:
         raise ExecuteError("problem", f"{path}: version {content.get('version')!r}; this driver reads version {VERSION}")
+    content.setdefault("transport", TRANSPORTS[0])  # a problem of 0.1 has none
     types = {field.name: field.type for field in fields(Problem)}
     for name, kind in types.items():
         if name not in content:
@@ -75,6 +78,8 @@ def _fault(problem):
 
     if problem.mode not in ("replay", "dynamic"):
         return f"mode {problem.mode!r}: expected replay or dynamic"
+    if problem.transport not in TRANSPORTS:
+        return f"transport {problem.transport!r}: expected {' or '.join(TRANSPORTS)}"
     if problem.warm_up < 0 or problem.repetitions < 1 or problem.traced < 1:
         return "warm_up must be 0 or more, repetitions and traced 1 or more"
     for number, device in enumerate(problem.devices):

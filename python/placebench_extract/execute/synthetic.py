@@ -12,7 +12,9 @@ GRAPH = "placebench:synthetic"  # instead of a model's name
 # a byte costs.
 SIZES = ((4, 1 << 12), (1 << 10, 1 << 16), (1 << 14, 1 << 20), (1 << 18, 1 << 24))
 STEPS = 5  # between these, in equal ratios: few sizes are few functions to compile
-LEVELS, WIDTH = 8, 6
+# Levels of each graph. Steps of models take many milliseconds, so these do, too: in short ones all that runs runs cold.
+LEVELS, WIDTH = (64, 64, 48, 8), 6
+REACH = 8  # levels that a node may read from
 MATRICES = (0, 64, 128)
 STAY = (0.2, 0.5, 0.8, 0.95)  # how likely an op stays with what it reads
 
@@ -31,8 +33,8 @@ def nodes(seed, sizes):
     draw = random.Random(f"{seed}/{sizes}")
     least, most = SIZES[sizes]
     found = []
-    for level in range(LEVELS):
-        before = range(len(found))
+    for level in range(LEVELS[sizes]):
+        before = range(max(0, len(found) - REACH * WIDTH), len(found))
         for _ in range(WIDTH):
             inputs = tuple(sorted(draw.sample(before, min(len(before), draw.randint(1, 3))))) if level else ()
             size = int(least * (most / least) ** (draw.randint(0, STEPS) / STEPS)) // 4

@@ -148,6 +148,11 @@ class Backend:
             line = laid(line.reshape(shape), output.strides)
         return line.as_strided(output.shape, output.strides)
 
+    def from_shared(self, memory, output):
+        """As `from_bytes`, of memory that stays as it is until the step ends."""
+        line = self.torch.frombuffer(memory, dtype=self.torch.uint8) if len(memory) else self.torch.empty(0, dtype=self.torch.uint8)
+        return self.from_bytes([line], output)
+
     def result(self, ref, value):
         """The result `ref` of the graph as an array of NumPy. `value` is the output that it names."""
         view = getattr(ref, "view", None)

@@ -16,7 +16,7 @@ import time
 from ..flat import Ref
 from ..gpus import local_number
 from ..machine import cpu_name, keep_memory
-from . import measure
+from . import measure, memory
 from .clock import boot_id, now, wait_until
 from .frameworks import framework
 from .model import model
@@ -25,6 +25,7 @@ from .protocol import ExecuteError
 from .wire import Channel, Closed, Door, Refused
 
 TOKEN = "PLACEBENCH_TOKEN"
+PROBE = 20_000  # additions, about a millisecond
 
 
 def main(name, arguments):
@@ -106,13 +107,21 @@ class Device:
             make_plan(self.flat, p["placement"], p["order"], p["transfers"], p["mode"], self.rank)
             for p in command["plans"]
         ]
-        self.exchange = exchange or self.backend.exchange(self.rank, command["addresses"], door, token, command["folder"])
+        self.exchange = exchange or self._exchange(command, door, token)
         self._compile(program)
         # Collecting garbage would become part of an operation's time: it is done between steps, and what the graph
         # takes is left out.
         gc.collect()
         gc.freeze()
         gc.disable()
+
+    def _exchange(self, command, door, token):
+        """What moves tensors to and from the other devices."""
+        addresses, folder = command["addresses"], command["folder"]
+        if command["transport"] == "memory":
+            peers = [peer for peer in range(len(addresses)) if peer != self.rank]
+            return memory.SharedMemory(self.backend, self.rank, peers, folder)
+        return self.backend.exchange(self.rank, addresses, door, token, folder)
 
     def _compile(self, program):
         """Puts arguments and constants on the device, and compiles each distinct call once: a step then only runs."""
@@ -156,13 +165,13 @@ class Device:
             self.slots = run(plan)
             self.backend.wait([value for value in self.slots if value is not None])
             end = now()
-            busy = time.process_time_ns() - busy
+            busy = time.process_time_ns() - busy - self.exchange.waited
         finally:
             gc.collect()
         exchange = self.exchange
         # The last tensor is here, but it may still have to be noted when it was sent.
         exchange.finish(sum(len(task.sends) for task in plan.tasks))
-        answer = {"end": end, "late": late, "busy": busy, "bytes": exchange.bytes_received}
+        answer = {"end": end, "late": late, "busy": busy, "bytes": exchange.bytes_received, "probe": probe()}
         if command["traced"]:
             answer |= {"ops": self.op_times, "sends": list(exchange.sent.items()), "receives": list(exchange.received.items())}
         return answer
@@ -255,6 +264,18 @@ class Reference:
 
     def result(self, leaf):
         return _array_message(self.leaves[leaf])
+
+
+def probe():
+    """Nanoseconds of processor time of a fixed piece of work: how fast this core is now.
+
+    A core of a virtual machine is often half of a real one, and is slower while somebody else uses the other half.
+    """
+    begin = time.thread_time_ns()
+    total = 0
+    for number in range(PROBE):
+        total += number * number
+    return time.thread_time_ns() - begin
 
 
 def gpu_state():

@@ -24,9 +24,11 @@ pub struct CollectionInstance {
 /// Why there is no such instance.
 #[derive(Debug, thiserror::Error)]
 pub enum NoInstance {
-    /// No collection has such a graph.
-    #[error("no collection of graphs with known makespans has a graph '{graph}': {remedy}")]
+    /// No collection has such a graph, or the one that is named has not.
+    #[error("{} '{graph}': {remedy}", nowhere(*.collection))]
     Graph {
+        /// The collection that is named, if one is.
+        collection: Option<&'static str>,
         /// The name.
         graph: String,
         /// What to do.
@@ -58,6 +60,14 @@ pub enum NoInstance {
     /// As above.
     #[error(transparent)]
     Plan(#[from] PlanError),
+}
+
+/// Where there is no graph of a name.
+fn nowhere(collection: Option<&str>) -> String {
+    match collection {
+        Some(name) => format!("collection {name} has no graph"),
+        None => "no collection of graphs with known makespans has a graph".to_owned(),
+    }
 }
 
 /// Names of more choices than this are left out.
@@ -94,7 +104,8 @@ impl CollectionInstance {
         let of_graph: Vec<&Self> = all.iter().filter(|instance| instance.graph == graph).collect();
         if of_graph.is_empty() {
             let remedy = did_you_mean(graph, all.iter().map(|instance| instance.graph.as_str()));
-            return Err(NoInstance::Graph { graph: graph.to_owned(), remedy });
+            let collection = collection.map(|collection| collection.name);
+            return Err(NoInstance::Graph { collection, graph: graph.to_owned(), remedy });
         }
         let wanted = |instance: &&&Self| cluster.is_none_or(|cluster| instance.cluster == cluster);
         let found: Vec<&Self> = of_graph.iter().filter(wanted).copied().collect();

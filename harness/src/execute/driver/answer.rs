@@ -41,6 +41,9 @@ struct Hardware {
     gpus_shared: bool,
     #[serde(default)]
     software: String,
+    /// How tensors move, if the driver has a choice.
+    #[serde(default)]
+    transport: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -59,6 +62,12 @@ struct Outcome {
     ops: Vec<[f64; 2]>,
     transfers: Vec<[f64; 2]>,
     bytes: u64,
+    /// How many of the steps that count ran while a core was slow.
+    #[serde(default)]
+    slow: u64,
+    /// How many steps were run again since a core was slow.
+    #[serde(default)]
+    repeated: u64,
     #[serde(default)]
     checked: String,
 }
@@ -68,9 +77,12 @@ struct Outcome {
 pub(super) struct Answer {
     pub(super) hardware: String,
     pub(super) software: String,
+    pub(super) transport: String,
     pub(super) checked: String,
     /// Bytes that moved between devices.
     pub(super) bytes: u64,
+    /// Steps while a core was slow: of those that count, and those that were run again.
+    pub(super) slow: [u64; 2],
     pub(super) other_load: Option<f64>,
     pub(super) makespans: Vec<f64>,
     pub(super) ops: Vec<Interval>,
@@ -118,8 +130,10 @@ pub(super) fn read(text: &str, placed: &[&PlacedGraph<'_>], repetitions: u32) ->
         Ok(Answer {
             hardware: hardware.to_string(),
             software: hardware.software.clone(),
+            transport: hardware.transport.clone(),
             checked: outcome.checked.replace('\n', " "),
             bytes: outcome.bytes,
+            slow: [outcome.slow, outcome.repeated],
             other_load: (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64),
             makespans: outcome.makespans_us.iter().map(|time| time / MICROSECONDS).collect(),
             ops: intervals(&outcome.ops),

@@ -132,10 +132,29 @@ impl Driver {
         let answers = answer::read(&text, placed, self.settings.repetitions).map_err(|reason| self.failed(reason))?;
         let turns = (placed.len() > 1).then(|| format!("in turns with {} others", placed.len() - 1));
         let timeline = |(placed, answer): (&&PlacedGraph<'_>, Answer)| {
-            let Answer { hardware, software, checked, bytes, other_load, makespans, ops, transfers } = answer;
+            let Answer {
+                hardware,
+                software,
+                transport,
+                checked,
+                bytes,
+                slow: [slow, repeated],
+                other_load,
+                makespans,
+                ops,
+                transfers,
+            } = answer;
             let moved = format!("{} moved", bytes_text(bytes as f64));
             let order = format!("order {}", self.settings.order);
-            let parts = [software, order, turns.clone().unwrap_or_default(), moved, checked];
+            let transport = if transport.is_empty() { transport } else { format!("transport {transport}") };
+            let slow = match (slow, repeated) {
+                (0, 0) => String::new(),
+                (0, repeated) => format!("{repeated} steps run again since a core was slow"),
+                (slow, repeated) => {
+                    format!("{slow} of {} steps on a slow core, {repeated} run again", makespans.len())
+                }
+            };
+            let parts = [software, order, transport, turns.clone().unwrap_or_default(), moved, slow, checked];
             let measurement = Measurement {
                 hardware,
                 execution: parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", "),

@@ -8,7 +8,7 @@ use placebench_algorithms::Task;
 use placebench_datasets::{PlacedGraph, catalogue};
 use serde::Serialize;
 
-use crate::execute::{ExecuteSettings, OrderMode};
+use crate::execute::{ExecuteSettings, OrderMode, Transport};
 use crate::problem::GraphEntry;
 
 /// Version of the protocol.
@@ -32,6 +32,7 @@ pub(super) struct DriverProblem {
     warm_up: u32,
     repetitions: u32,
     traced: u32,
+    transport: Transport,
     hosts: Vec<String>,
     token: String,
 }
@@ -163,6 +164,7 @@ impl DriverProblem {
             warm_up: settings.warm_up,
             repetitions: settings.repetitions,
             traced: TRACED,
+            transport: settings.transport,
             hosts: hosts.clone(),
             token,
         })
