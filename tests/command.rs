@@ -529,7 +529,7 @@ fn a_suite_that_lacks_a_table_is_told_which() {
         (cluster.to_owned(), "s.toml:1: there is no [[graph]]: add one with the key catalogue, preset or file"),
         (
             graph.replace("[[graph]]", "[graph]") + cluster,
-            "s.toml:3: a table where a list of tables is expected: write [[name]] with two brackets in place of [name]",
+            "s.toml:3: a table where a list of tables is expected: write [[graph]] with two brackets in place of [graph]",
         ),
     ] {
         std::fs::write(folder.path().join("s.toml"), format!("name = \"s\"\nplacers = [\"heft\"]\n{tables}")).unwrap();

@@ -34,13 +34,14 @@ if mode == "error":
     say("error", kind="memory", message="device 'gpu:0' has no memory left: use more devices")
     sys.exit(1)
 gpu = {"name": "H100", "driver": "550.1", "clock_mhz": 1980}
-say("ready", hardware={"model": "M", "cores": 2, "gpus": [gpu], "software": f"{name} 1.0"})
+say("ready", hardware={"model": "M", "cores": 2, "gpus": [gpu], "software": f"{name} 1.0", **({"transport": "tcp"} if mode == "slow" else {})})
 if mode == "silent":
     sys.exit(0)
 results = []
 for problem in problems:
     n, moves = len(problem["graph_ops"]), problem["transfers"]
     assert problem["version"] == 1 and len(problem["token"]) == 64 and problem["hosts"] == [] and problem["traced"] == 3
+    assert problem["transport"] == ("tcp" if mode == "slow" else "memory"), problem["transport"]
     assert problem["graph"] == "convnet" and problem["mode"] == "replay"
     assert sorted(op for ops in problem["order"] for op in ops) == list(range(n))
     assert all(problem["placement"][op] == device for device, ops in enumerate(problem["order"]) for op in ops)
@@ -73,7 +74,8 @@ for kind, count in [("warm_up", problem["warm_up"]), ("measured", problem["repet
             say("step", problem=number, kind=kind, index=index, makespan_us=1e6 + index, load_others=0.25)
 for number, (ops, transfers, size) in enumerate(results):
     number += mode == "wrong_number"
-    say("result", problem=number, makespans_us=[1e6 * (1 + number) + i for i in range(problem["repetitions"])], ops=ops,
+    again = {"slow": {"slow": 2, "repeated": 7}, "again": {"slow": 0, "repeated": 3}}.get(mode, {})
+    say("result", problem=number, **again, makespans_us=[1e6 * (1 + number) + i for i in range(problem["repetitions"])], ops=ops,
         transfers=transfers, bytes=size, checked="results equal")
 "#;
 
@@ -112,6 +114,26 @@ fn what_a_driver_measures_is_a_row() {
     assert_eq!(times, (Some(1.0), Some(1.000002), Some(1.000004)));
     assert_eq!((row.other_load, row.time_scale, row.repetitions), (Some(0.25), Some(1.0), Some(5)));
     assert!(row.predictions.get("one_port").unwrap().makespan.unwrap() > 0.0);
+}
+
+/// How tensors move, and steps on slow cores, are part of how a placement was executed.
+#[test]
+fn a_row_says_how_tensors_moved_and_what_ran_on_slow_cores() {
+    let cases: [(&str, &[&str], [&str; 2]); 2] = [
+        (
+            "slow",
+            &["--transport", "tcp"],
+            ["order replay, transport tcp, ", "moved, 2 of 9 steps on a slow core, 7 run again, "],
+        ),
+        ("again", &[], ["order replay, ", "moved, 3 steps run again since a core was slow, results equal"]),
+    ];
+    for (mode, args, expected) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let output = drive(folder.path(), mode, &[args, &["--table", "t.json"]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let execution = read_table(&folder.path().join("t.json")).unwrap().remove(0).execution.unwrap();
+        assert!(expected.iter().all(|part| execution.contains(part)), "{execution}");
+    }
 }
 
 /// A suite whose three placements take turns, with the driver in this mode.

@@ -201,7 +201,10 @@ fn an_option_that_would_say_nothing_is_refused() {
     let folder = study();
     let at = folder.path();
     for (args, says) in [
-        (&["execute", "g.csv", "-c", "c.toml", "--executor", "simulate", "--kernel", "compute"][..], "--kernel is for"),
+        (
+            &["execute", "g.csv", "-c", "c.toml", "--executor", "simulate", "--kernel", "compute"][..],
+            "--kernel: the executor simulate has no such setting",
+        ),
         (&["figure", "r", "--format", "svg", "--dpi", "99"], "--dpi is for --format png"),
         (&["figure", "r", "--format", "png", "--outlines"], "--outlines is for --format svg"),
         (&["figure", "r", "--kind", "heat", "--cell", "g/heft/pct"], "--cell is for --kind gantt, load or executable"),

@@ -78,7 +78,7 @@ class Devices(unittest.TestCase):
             ask = lambda self, command: ({"boot": boot_id(), "clock": 0}, b"")
 
         with mock.patch.object(driver, "Worker", Worker), mock.patch.dict(os.environ, {gpus.VARIABLE: named}):
-            with driver.Run("torch", devices, list(hosts), "token") as run:
+            with driver.Run("torch", devices, "memory", list(hosts), "token") as run:
                 run.setup("graph", [], {}, [])
                 return started, run.hardware(), [described["memory"] for described in run.described]
 

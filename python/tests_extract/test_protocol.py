@@ -27,7 +27,8 @@ class Problems(unittest.TestCase):
 
     def test_a_problem_is_read(self):
         problem = self.read(small())
-        self.assertEqual((problem.order, problem.mode), ([[0], [1]], "replay"))
+        self.assertEqual((problem.order, problem.mode, problem.transport), ([[0], [1]], "replay", "memory"))
+        self.assertEqual(self.read(small(transport="tcp")).transport, "tcp")
 
     def test_what_does_not_fit_together_is_named(self):
         lacking = small()
@@ -36,6 +37,7 @@ class Problems(unittest.TestCase):
             ("{", "problem.json: "),
             ("[]", "expected one JSON object"),
             (small(version=2), "version 2; this driver reads version 1"),
+            (small(transport="mpi"), "transport 'mpi': expected memory or tcp"),
             (lacking, "placement is missing"),
             (small(order={}), "order is no list"),
             (small(mode="fast"), "mode 'fast': expected replay or dynamic"),

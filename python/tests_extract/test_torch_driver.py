@@ -1,3 +1,4 @@
+import itertools
 import json
 import os
 import random
@@ -14,7 +15,7 @@ except ImportError:
 from step_problem import check_timeline, children, runs, start, stop
 from torch_problem import MLP, flat_graph, problem
 
-LIMIT = 120  # seconds for a run
+LIMIT = 400  # seconds for a run: one that takes longer hangs
 SMALL = {
     "seq2seq": dict(batch=1, source=4, target=5, layers=1, width=8, heads=2, vocabulary=11),
     "graph_network": dict(nodes=10, edges=30, features=6, layers=1, width=8, heads=2, classes=3),
@@ -50,11 +51,12 @@ class Runs(unittest.TestCase):
         return process.returncode, [json.loads(line) for line in out.splitlines()], err
 
     def test_a_random_placement_gives_the_unplaced_results_in_both_modes(self):
-        for mode in ("replay", "dynamic"):
-            content = problem(MLP, at_random(mode), self.folder, mode=mode)
+        for mode, transport in itertools.product(("replay", "dynamic"), ("memory", "tcp")):
+            content = {**problem(MLP, at_random(mode), self.folder, mode=mode), "transport": transport}
             status, events, err = self.run_problem(content)
-            with self.subTest(mode):
+            with self.subTest(f"{mode}, {transport}"):
                 self.assertEqual(status, 0, [events[-1:], err])
+                self.assertEqual(events[0]["hardware"]["transport"], transport)
                 kinds = [event.get("kind") for event in events if event["event"] == "step"]
                 self.assertEqual(kinds, ["warm_up", "measured", "measured", "traced"])
                 self.assertEqual(events[-1]["checked"], EQUAL)
@@ -166,7 +168,7 @@ class Runs(unittest.TestCase):
 
     def test_the_calibration_measures_calls_and_connections(self):
         problem(MLP, lambda k: 0, self.folder)  # for the provenance
-        process = start("calibrate", "torch", "--devices", "2", "--graph", str(self.folder))
+        process = start("calibrate", "torch", "--devices", "2", "--repeats", "0", "--graph", str(self.folder))
         try:
             out, err = process.communicate(timeout=LIMIT)
         finally:

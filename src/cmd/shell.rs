@@ -1,6 +1,7 @@
 //! `placebench completions` and `placebench man`: what shells and `man` know of the command.
 
 use crate::output::Exit;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
@@ -97,8 +98,8 @@ fn takes(arg: Arg, names: impl IntoIterator<Item = String>) -> Arg {
     arg.value_parser(PossibleValuesParser::new(names.into_iter().map(|name| &*name.leak())))
 }
 
-/// Families and presets of graphs, and presets of clusters.
-fn generated() -> Vec<String> {
+/// Families and presets of graphs, and presets of clusters: a family and its preset share a name.
+fn generated() -> BTreeSet<String> {
     let families = FAMILIES.iter().map(|family| family.name.to_owned());
     families.chain(GraphParams::presets().map(str::to_owned)).chain(clusters()).collect()
 }

@@ -1,5 +1,5 @@
 import json, sys
-assert sys.argv[1:] == ["-m", "placebench_extract", "calibrate", "jax", "--devices=2", "--gpus=0", "--graph=llama_inference"], sys.argv
+assert sys.argv[1:] == ["-m", "placebench_extract", "calibrate", "jax", "--devices=2", "--gpus=0", "--transport=memory", "--graph=llama_inference"], sys.argv
 names = ["cpu:0", "cpu:1"]
 def both(a, b):
     return dict(zip(names, [a, b]))

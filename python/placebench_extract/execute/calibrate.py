@@ -26,7 +26,7 @@ import statistics
 from . import synthetic
 from .calibration import FLOW_BYTES, FLOW_COUNT, SIZES, devices as all_devices, flow_sets, parser
 from .clock import now
-from .driver import LEAD, Run, gather
+from .driver import LEAD, REPEATS, Run, gather
 from .frameworks import framework
 from .machine_noise import MachineNoise
 from .model import model, parameters_of
@@ -50,6 +50,7 @@ def main(name, arguments):
     index, noise = {}, MachineNoise()
     for number, graph in enumerate(options.graph or module.GRAPHS):
         with Run(name, devices, options.transport, hosts, token) as run:
+            run.repeats = options.repeats
             _graph(run, module, graph, measured, index, noise)
             if number == 0:
                 event("ready", hardware=run.hardware())
@@ -89,7 +90,7 @@ def _graph(run, module, graph, measured, index, noise):
 
     is_cpus = [device["kind"] == "cpu" for device in run.devices]
     for _ in range(WARM_UP):
-        step(False)
+        run.step(range(len(run.devices)), False)
     steps = [[] for _ in run.devices]
     for answer in (step(False) for _ in range(STEPS)):
         for seconds, is_cpu, clock, device in zip(steps, is_cpus, answer["clocks"], answer["answers"]):
@@ -176,7 +177,8 @@ def _steps_of_graph(run, module, sizes, pairs):
     busy = {plan: [[] for _ in run.devices] for plan in (None, *placed)}
     for round_ in range(WARM_UP + STEPS):
         for plan in busy:
-            answer = run.steady_step(whole if plan is None else [plan] * len(run.devices), False)
+            step = run.steady_step if round_ >= WARM_UP else run.step
+            answer = step(whole if plan is None else [plan] * len(run.devices), False)
             if round_ >= WARM_UP:
                 for seconds, device in zip(busy[plan], answer["answers"]):
                     seconds.append(device["busy"] / 1e9)
@@ -245,6 +247,15 @@ def _flows(run):
 
 def _flow(run, pairs, size, count, gap):
     """The answers of the devices, None for those that take no part."""
+
+    def attempt():
+        answers = _flow_once(run, pairs, size, count, gap)
+        return answers, run.is_steady(answers)
+
+    return run.repeat(attempt)[0]
+
+
+def _flow_once(run, pairs, size, count, gap):
     run.number += 1
     start = now() + LEAD + count * gap + 20_000_000  # senders first time their pauses
     answers = [None] * len(run.devices)
@@ -263,6 +274,7 @@ def _flow(run, pairs, size, count, gap):
 
 def _parser(name, graphs):
     options = parser(name)
+    options.add_argument("--repeats", type=int, default=REPEATS, metavar="N", help="steps on a slow core to run again, for each that counts (default: %(default)s)")
     options.add_argument("--hosts", default="", metavar="LIST", help="host:port of a worker for each device; none: processes of this host")
     options.add_argument("--transport", choices=TRANSPORTS, default=TRANSPORTS[0], help="how tensors move between processes (default: %(default)s)")
     options.add_argument("--graph", action="append", metavar="GRAPH", help=f"a model or an extracted folder (default: {' '.join(graphs)})")

@@ -28,7 +28,7 @@ LEAD = 3_000_000  # nanoseconds between the command and the start of a step
 TRIES = 5  # steps that a process joined too late are run again
 FASTEST = {}  # the fastest probe of each host, of all runs of this process
 STEADY = 1.15  # a core that takes so many times as long for a probe as it can is slow
-REPEATS = 4  # steps on a slow core that are run again, for each step that counts
+REPEATS = 3  # steps on a slow core that are run again, for each step that counts
 LARGEST_TENSOR = 1 << 40
 # What a placed step may differ from the unplaced one, relative to the largest entry of a result, or to FLOOR if that is
 # larger. Both run the same operations, one by one, so cores of one kind agree bit for bit. A GPU, or a device of several
@@ -179,7 +179,7 @@ class Run:
         self.framework, self.devices, self.hosts, self.token = framework, devices, hosts, token
         self.transport = transport
         self.workers, self.number = [], 0
-        self.probes, self.allowed = {}, 0
+        self.probes, self.allowed, self.repeats = {}, 0, REPEATS
 
     def __enter__(self):
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -247,28 +247,36 @@ class Run:
             lead *= 3
         micros = [lambda t, begin=start + offset: round((t - begin) / 1e3, 3) for offset in self.offsets]
         end = max(clock(answer["end"]) for clock, answer in zip(micros, answers))
-        return {"makespan_us": end, "answers": answers, "clocks": micros, "late": late, "steady": self._is_steady(answers), "repeated": 0}
+        return {"makespan_us": end, "answers": answers, "clocks": micros, "late": late, "steady": self.is_steady(answers), "repeated": 0}
 
     def steady_step(self, plans, traced):
         """A step while all cores are fast. One on a slow core is run again, as long as there are repeats left."""
-        self.allowed += REPEATS
-        for repeated in itertools.count():
+        def attempt():
             step = self.step(plans, traced)
-            if step["steady"] or not self.allowed:
-                return {**step, "repeated": repeated}
+            return step, step["steady"]
+
+        step, repeated = self.repeat(attempt)
+        return {**step, "repeated": repeated}
+
+    def repeat(self, attempt):
+        """Measures until it is steady, or no repeats are left: what was measured, and how often it was measured again."""
+        self.allowed += self.repeats
+        for repeated in itertools.count():
+            found, steady = attempt()
+            if steady or not self.allowed:
+                return found, repeated
             self.allowed -= 1
 
-    def _is_steady(self, answers):
-        """Whether all cores were fast before and after a step. What fast is, the fastest probe of their host says."""
-        steady = True
-        for rank, (device, answer) in enumerate(zip(self.devices, answers)):
-            if device["kind"] == "cpu":
-                host = self.hosts[rank] if self.hosts else None
-                before, probe = self.probes.get(rank, answer["probe"]), answer["probe"]
-                self.probes[rank] = probe
-                FASTEST[host] = min(FASTEST.get(host, probe), probe)
-                steady = steady and max(before, probe) <= STEADY * FASTEST[host]
-        return steady
+    def is_steady(self, answers):
+        """Whether all cores were fast before and after what the devices answer; None are those that took no part. What fast is,
+        the fastest probe of their host says."""
+        host = lambda rank: self.hosts[rank].rpartition(":")[0] if self.hosts else None  # noqa: E731
+        asked = [rank for rank, answer in enumerate(answers) if answer and self.devices[rank]["kind"] == "cpu"]
+        for rank in asked:
+            FASTEST[host(rank)] = min(FASTEST.get(host(rank), answers[rank]["probe"]), answers[rank]["probe"])
+        before = {rank: self.probes.get(rank, 0) for rank in asked}
+        self.probes.update((rank, answers[rank]["probe"]) for rank in asked)
+        return all(max(before[rank], self.probes[rank]) <= STEADY * FASTEST[host(rank)] for rank in asked)
 
     def hardware(self):
         first = self.described[0]

@@ -6,6 +6,7 @@ from .clock import now, wait_until
 from .plan import Plan
 
 CALLS, ENOUGH = 50, 0.05  # calls of an equation, or seconds after at least three
+PROBE = 20_000  # additions, about a millisecond
 
 
 def equations(device, command):
@@ -64,7 +65,7 @@ def flow(device, command):
         arrived.append((transfer, now()))
     exchange.finish(count * len(command["sends"]))
     busy = max(0, time.process_time_ns() - busy - idle - exchange.waited)
-    return {"busy": busy / count, "put": put, "arrived": arrived}
+    return {"busy": busy / count, "put": put, "arrived": arrived, "probe": probe()}
 
 
 def _idle(count, gap):
@@ -77,3 +78,15 @@ def _idle(count, gap):
 
 def _transfer(pair, k):
     return pair << 32 | k
+
+
+def probe():
+    """Nanoseconds of processor time of a fixed piece of work: how fast this core is now.
+
+    A core of a virtual machine is often half of a real one, and is slower while somebody else uses the other half.
+    """
+    begin = time.thread_time_ns()
+    total = 0
+    for number in range(PROBE):
+        total += number * number
+    return time.thread_time_ns() - begin

@@ -25,7 +25,6 @@ from .protocol import ExecuteError
 from .wire import Channel, Closed, Door, Refused
 
 TOKEN = "PLACEBENCH_TOKEN"
-PROBE = 20_000  # additions, about a millisecond
 
 
 def main(name, arguments):
@@ -171,7 +170,7 @@ class Device:
         exchange = self.exchange
         # The last tensor is here, but it may still have to be noted when it was sent.
         exchange.finish(sum(len(task.sends) for task in plan.tasks))
-        answer = {"end": end, "late": late, "busy": busy, "bytes": exchange.bytes_received, "probe": probe()}
+        answer = {"end": end, "late": late, "busy": busy, "bytes": exchange.bytes_received, "probe": measure.probe()}
         if command["traced"]:
             answer |= {"ops": self.op_times, "sends": list(exchange.sent.items()), "receives": list(exchange.received.items())}
         return answer
@@ -264,18 +263,6 @@ class Reference:
 
     def result(self, leaf):
         return _array_message(self.leaves[leaf])
-
-
-def probe():
-    """Nanoseconds of processor time of a fixed piece of work: how fast this core is now.
-
-    A core of a virtual machine is often half of a real one, and is slower while somebody else uses the other half.
-    """
-    begin = time.thread_time_ns()
-    total = 0
-    for number in range(PROBE):
-        total += number * number
-    return time.thread_time_ns() - begin
 
 
 def gpu_state():
