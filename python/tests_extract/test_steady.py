@@ -3,7 +3,7 @@
 import unittest
 from unittest import mock
 
-from placebench_extract.execute import driver, measure
+from placebench_extract.execute import driver
 
 CPU, GPU = {"name": "cpu:0", "kind": "cpu"}, {"name": "gpu:0", "kind": "gpu"}
 
@@ -42,9 +42,6 @@ class Steady(unittest.TestCase):
         # As many for each of three that count, two of which are gone.
         self.assertEqual(one.repeat(lambda: ("slow", False)), ("slow", 3 * driver.REPEATS - 2))
         self.assertEqual(one.repeat(lambda: ("slow", False)), ("slow", driver.REPEATS))
-
-    def test_a_probe_takes_about_as_long_as_another(self):
-        self.assertGreater(min(measure.probe() for _ in range(3)), 0)
 
 
 if __name__ == "__main__":

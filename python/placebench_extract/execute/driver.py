@@ -27,7 +27,7 @@ START_SECONDS = 120
 LEAD = 3_000_000  # nanoseconds between the command and the start of a step
 TRIES = 5  # steps that a process joined too late are run again
 FASTEST = {}  # the fastest probe of each host, of all runs of this process
-STEADY = 1.15  # a core that takes so many times as long for a probe as it can is slow
+STEADY = 1.15  # a core is slow if a probe takes more than this times the fastest
 REPEATS = 3  # steps on a slow core that are run again, for each step that counts
 LARGEST_TENSOR = 1 << 40
 # What a placed step may differ from the unplaced one, relative to the largest entry of a result, or to FLOOR if that is
@@ -251,6 +251,7 @@ class Run:
 
     def steady_step(self, plans, traced):
         """A step while all cores are fast. One on a slow core is run again, as long as there are repeats left."""
+
         def attempt():
             step = self.step(plans, traced)
             return step, step["steady"]

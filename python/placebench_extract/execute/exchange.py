@@ -82,12 +82,7 @@ class Exchange:
                 number, transfer, size = self.link.header(peer)
                 begin = now()
                 self._await_step(number)
-                if transfer not in self.expected:
-                    raise ExecuteError("kernel", f"transfer {transfer} of step {number} is not expected here")
-                _, source, output = self.expected[transfer]
-                if source != peer or size != output.bytes:
-                    message = f"transfer {transfer} came from device {peer} with {size} bytes; expected {output.bytes} from {source}"
-                    raise ExecuteError("kernel", message)
+                output = expected_output(self.expected, number, transfer, peer, size)
                 memory = self.backend.buffer(output)
                 self.link.content(peer, memory)
                 value = self.backend.from_bytes(memory, output)
@@ -176,6 +171,17 @@ class Direct(Exchange):
             self.link.wait(work)
         except (Closed, OSError) as error:
             raise _lost(error) from None
+
+
+def expected_output(expected, number, transfer, peer, size):
+    """What arrives, described. It has to be expected in this step, from this device and with as many bytes."""
+    if transfer not in expected:
+        raise ExecuteError("kernel", f"transfer {transfer} of step {number} is not expected here")
+    _, source, output = expected[transfer]
+    if source != peer or size != output.bytes:
+        message = f"transfer {transfer} came from device {peer} with {size} bytes; expected {output.bytes} from {source}"
+        raise ExecuteError("kernel", message)
+    return output
 
 
 def _lost(error):
