@@ -186,6 +186,20 @@ fn columns_that_came_later_are_empty_and_a_missing_one_is_named() {
 }
 
 #[test]
+fn a_file_that_is_empty_or_cut_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    write_rows(&path, rows().into_iter().map(Ok::<_, TableError>)).unwrap();
+    let whole = fs::read(&path).unwrap();
+    for length in [0, 4, 7, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..length]).unwrap();
+        let error = Table::open(&path).unwrap_err().to_string();
+        let said = "t.parquet: empty, cut short or no Parquet file: copy it again, or make the run again";
+        assert!(error.ends_with(said), "{length}: {error}");
+    }
+}
+
+#[test]
 fn a_file_that_is_replaced_while_it_is_read_stays_the_one_that_was_opened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");

@@ -15,6 +15,8 @@ pub struct Marks {
     broken: BTreeMap<Assumption, Vec<String>>,
     /// Placers of a run with one numbering whose makespans typically differ by this much under others, in the order of the rows.
     moved: Vec<(String, f64)>,
+    /// The numberings over which means are taken; 0 or 1 where there is but one.
+    numberings: u32,
 }
 
 /// From here on the note says by how much numbers move a placer.
@@ -29,12 +31,12 @@ impl Marks {
             let sizes = [Law::RelabelledOps, Law::RelabelledDevices].into_iter().filter_map(|law| size(name, law));
             sizes.reduce(f64::max).filter(|&size| size >= FAR).map(|size| (placer.clone(), size))
         };
-        let moved = if grid.has_numberings() {
-            Vec::new()
-        } else {
-            grid.placers.iter().zip(&grid.specs).filter_map(is_moved).collect()
+        let numberings = grid.numberings();
+        let moved = match numberings {
+            0 | 1 => grid.placers.iter().zip(&grid.specs).filter_map(is_moved).collect(),
+            _ => Vec::new(),
         };
-        Self { moved, ..Self::new(broken) }
+        Self { moved, numberings, ..Self::new(broken) }
     }
 
     /// The marks of placers, in the order of the rows, each with what the column `assumptions_broken` says of it.
@@ -65,6 +67,12 @@ impl Marks {
     }
 
     fn numbers(&self) -> Option<String> {
+        if self.numberings > 1 {
+            return Some(format!(
+                "A placer whose answer depends on the numbers of ops and devices stands with its mean over {} numberings.",
+                self.numberings
+            ));
+        }
         let placers: Vec<String> =
             self.moved.iter().map(|(placer, size)| format!("{:.0} % ({placer})", (size - 1.0) * 100.0)).collect();
         (!placers.is_empty()).then(|| {
@@ -126,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_one_numbering_says_whom_numbers_move_far() {
+    fn a_run_says_whom_numbers_move_far_or_over_how_many_numberings_means_are() {
         let mut rows = rows();
         for row in rows.iter_mut().filter(|row| row.placer == "random") {
             (row.placer, row.placer_spec) = ("PEFT".into(), Some("peft(average=speed)".into()));
@@ -137,6 +145,7 @@ mod tests {
         let under_another: Vec<_> =
             rows.iter().map(|row| placebench_harness::results::Row { numbering: 1, ..row.clone() }).collect();
         rows.extend(under_another);
-        assert_eq!(summary_of(&rows).marks.note(), None);
+        let said = summary_of(&rows).marks.note().unwrap();
+        assert!(said.ends_with("stands with its mean over 2 numberings."), "{said}");
     }
 }

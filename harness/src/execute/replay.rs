@@ -1,6 +1,7 @@
 //! Replays an order: what each device executes, one task after the other.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationState, StopToken, Task};
 use placebench_datasets::{DeviceId, PlacedGraph};
@@ -64,8 +65,9 @@ impl Simulated {
     }
 }
 
-/// A scheduler that follows a given order: an idle device waits until its next task is executable. A task that the order
-/// leaves out, such as a send that was not measured, comes first as soon as it is executable.
+/// A scheduler that follows a given order: an idle device waits until its next task is executable. A send that the order
+/// leaves out comes first as soon as it is executable, and such a receive right before the first op that needs it: drivers
+/// of frameworks work like that, and do not measure sends and receives as tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// For each device its tasks, such as [`order_of`] gives them.
@@ -78,70 +80,118 @@ impl Scheduler for Replay {
         placed: &'a PlacedGraph<'a>,
         _: Option<&'a Plan>,
     ) -> Result<Box<dyn Policy + 'a>, SchedulerError> {
-        let next = self.order.iter().map(|tasks| tasks.clone().into_iter().peekable()).collect();
         let (ops, transfers) = (placed.instance().graph().op_count(), placed.transfer_count());
-        let tasks = ops + 2 * transfers;
-        let left_out = vec![VecDeque::new(); self.order.len()];
-        let mut following =
-            Following { next, left_out, is_ready: vec![false; tasks], is_listed: vec![false; tasks], ops, transfers };
-        for &task in self.order.iter().flatten() {
-            let index = following.index(task);
-            following.is_listed[index] = true;
+        let mut following = Following {
+            next: self.order.iter().map(|tasks| tasks.clone().into_iter().peekable()).collect(),
+            sends: vec![VecDeque::new(); self.order.len()],
+            receives: vec![BinaryHeap::new(); self.order.len()],
+            done: vec![0; self.order.len()],
+            position: vec![None; ops + 2 * transfers],
+            is_ready: vec![false; ops + 2 * transfers],
+            placed,
+        };
+        for tasks in &self.order {
+            for (position, &task) in tasks.iter().enumerate() {
+                let index = following.index(task);
+                following.position[index] = Some(position);
+            }
         }
         Ok(Box::new(following))
     }
 }
 
-struct Following {
+struct Following<'a> {
     next: Vec<std::iter::Peekable<std::vec::IntoIter<Task>>>,
-    /// Executable tasks that the order leaves out.
-    left_out: Vec<VecDeque<Task>>,
-    /// Ops, then sends, then receives.
+    /// Executable sends that the order leaves out.
+    sends: Vec<VecDeque<Task>>,
+    /// Such receives, with the position in the order of the first op that needs them.
+    receives: Vec<BinaryHeap<Reverse<(usize, Task)>>>,
+    /// How many tasks of its order a device has begun.
+    done: Vec<usize>,
+    /// Where a task stands in its device's order, if it does. By [`Following::index`].
+    position: Vec<Option<usize>>,
     is_ready: Vec<bool>,
-    is_listed: Vec<bool>,
-    ops: usize,
-    transfers: usize,
+    placed: &'a PlacedGraph<'a>,
 }
 
-impl Following {
+impl Following<'_> {
+    /// Ops, then sends, then receives.
     fn index(&self, task: Task) -> usize {
+        let ops = self.placed.instance().graph().op_count();
         match task {
             Task::Op(op) => op.index(),
-            Task::Send(transfer) => self.ops + transfer.index(),
-            Task::Receive(transfer) => self.ops + self.transfers + transfer.index(),
+            Task::Send(transfer) => ops + transfer.index(),
+            Task::Receive(transfer) => ops + self.placed.transfer_count() + transfer.index(),
         }
     }
 }
 
-impl Policy for Following {
+impl Policy for Following<'_> {
     fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
         let index = self.index(task);
         self.is_ready[index] = true;
-        if !self.is_listed[index] {
-            self.left_out[device.index()].push_back(task);
+        match task {
+            _ if self.position[index].is_some() => {}
+            Task::Receive(transfer) => {
+                let consumers = self.placed.remote_consumers(transfer).iter();
+                let needed = consumers.filter_map(|op| self.position[op.index()]).min().unwrap_or_default();
+                self.receives[device.index()].push(Reverse((needed, task)));
+            }
+            Task::Op(_) | Task::Send(_) => self.sends[device.index()].push_back(task),
         }
     }
 
     fn next(&mut self, device: DeviceId, _: &SimulationState<'_>) -> Option<Task> {
-        if let Some(task) = self.left_out[device.index()].pop_front() {
+        let at = device.index();
+        if let Some(task) = self.sends[at].pop_front() {
             return Some(task);
         }
-        let task = *self.next[device.index()].peek()?;
+        if self.receives[at].peek().is_some_and(|Reverse((needed, _))| *needed <= self.done[at]) {
+            return self.receives[at].pop().map(|Reverse((_, task))| task);
+        }
+        let task = *self.next[at].peek()?;
         if !self.is_ready[self.index(task)] {
             return None;
         }
-        self.next[device.index()].next()
+        self.done[at] += 1;
+        self.next[at].next()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use placebench_algorithms::schedulers::{Fifo, Pct};
-    use placebench_datasets::{Instance, Placement, TransferOverheads};
+    use placebench_datasets::{
+        Cluster, Device, GraphBuilder, Instance, Kind, Link, OpSpec, Placement, TransferOverheads,
+    };
 
     use super::*;
     use crate::execute::simulate::{ContentionFree, NETWORK_MODELS, simulate};
     use crate::problem::{ClusterEntry, GraphEntry, Problem};
+
+    /// `early` sends to `late`. On the device of `late`, `first` and `second` come before it: a receive between them would delay
+    /// `second`.
+    #[test]
+    fn what_the_order_leaves_out_is_sent_at_once_and_received_when_it_is_needed() {
+        let mut graph = GraphBuilder::default();
+        let [early, busy, first, second, late] =
+            [1.0, 5.0, 2.0, 2.0, 1.0].map(|cost| graph.add_op(OpSpec::cost(cost), &[8]));
+        graph.add_edge(early, 0, late).unwrap();
+        let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: None, speed: 1.0 };
+        let overheads = TransferOverheads { send: 0.5, receive: 0.25, ..TransferOverheads::NONE };
+        let cluster = Cluster::new(vec![device(0), device(1)], |_, _| Link { rate: 32.0, latency: 0.0 }).unwrap();
+        let cluster = cluster.with_transfer_overheads(|_, _| overheads).unwrap();
+        let instance = Instance::new(graph.build().unwrap(), cluster).unwrap();
+        let placement = Placement::new([0, 0, 1, 1, 1].map(DeviceId::new).to_vec());
+        let placed = PlacedGraph::new(&instance, &placement);
+        let order = [vec![early, busy], vec![first, second, late]];
+        let replay = Replay { order: order.map(|ops| ops.into_iter().map(Task::Op).collect()).to_vec() };
+        let order = Order { scheduler: &replay, plan: None };
+        let timeline = Simulator::new(&ContentionFree).execute(&placed, order, &StopToken::default()).unwrap();
+        let starts = [early, busy, first, second, late].map(|op| timeline.op(op).start);
+        assert_eq!(starts, [0.0, 1.5, 0.0, 2.0, 4.25]);
+        assert_eq!(timeline.receives().map(|(_, at)| (at.start, at.end)).collect::<Vec<_>>(), [(4.0, 4.25)]);
+    }
 
     #[test]
     fn a_replayed_timeline_is_the_one_that_gave_the_order_and_near_it_where_transfers_wait() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +39,11 @@ impl Source {
 
     /// A Parquet file; of its content only the description of its columns is read.
     pub(super) fn open(path: &Path) -> Result<Self, TableError> {
-        let file = open_file(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
+        let failed = |source| TableError::Io { path: path.to_owned(), source };
+        let mut file = open_file(path).map_err(failed)?;
+        if !ends_as_parquet(&mut file).map_err(failed)? {
+            return Err(TableError::Cut { path: path.to_owned() });
+        }
         Self::of_file(file, path).map_err(|source| TableError::Table { path: path.to_owned(), source })
     }
 
@@ -103,6 +108,19 @@ impl Source {
             }
         }
     }
+}
+
+/// Whether a file ends with the four bytes that end each Parquet file.
+fn ends_as_parquet(file: &mut File) -> io::Result<bool> {
+    const MAGIC: &[u8; 4] = b"PAR1";
+    let mut end = [0; MAGIC.len()];
+    if file.seek(io::SeekFrom::End(0))? < 2 * MAGIC.len() as u64 {
+        return Ok(false);
+    }
+    file.seek(io::SeekFrom::End(-(MAGIC.len() as i64)))?;
+    file.read_exact(&mut end)?;
+    file.rewind()?;
+    Ok(&end == MAGIC)
 }
 
 /// Damaged files make the decoder panic now and then, on this thread.

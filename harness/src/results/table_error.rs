@@ -17,6 +17,12 @@ pub enum TableError {
         /// Why.
         source: io::Error,
     },
+    /// A Parquet file does not end as one does.
+    #[error("{}: empty, cut short or no Parquet file: copy it again, or make the run again", path.display())]
+    Cut {
+        /// The file.
+        path: PathBuf,
+    },
     /// The content is no table of results.
     #[error("{}: {source}", path.display())]
     Table {

@@ -39,9 +39,9 @@ class Problem:
     warm_up: int
     repetitions: int
     traced: int
-    transport: str  # "memory" that processes of one host share, or "tcp"; the driver of TensorFlow has its own
     hosts: list  # "address:port" of each worker; none: processes of this host
     token: str
+    transport: str = TRANSPORTS[0]  # "memory" that processes of one host share, or "tcp"; the driver of TensorFlow has its own
 
 
 def read_problem(path):

@@ -138,9 +138,9 @@ impl GridCell {
 }
 
 impl Grid {
-    /// Whether some placer placed under several numberings of ops and devices.
-    pub fn has_numberings(&self) -> bool {
-        self.instances.iter().flat_map(|instance| &instance.cells).any(|cell| cell.numberings > 1)
+    /// The most numberings of ops and devices under which a placer placed; 1 where there is but the given one.
+    pub fn numberings(&self) -> u32 {
+        self.instances.iter().flat_map(|instance| &instance.cells).map(|cell| cell.numberings).max().unwrap_or(1)
     }
 
     /// What instances are called in tables and figures: the graph, and whatever else differs among them.
