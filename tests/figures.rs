@@ -205,6 +205,27 @@ fn a_cell_is_shown_by_name_and_mistakes_are_told_in_one_line() {
 }
 
 #[test]
+fn without_a_name_the_cell_is_the_tables_best_whatever_a_single_numbering_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = "name = \"lucky\"\nplacers = [\"random\", \"hashing\"]\nschedulers = [\"pct\"]\nnumberings = 12\n\
+                 [[graph]]\nname = \"g\"\nleveled = { levels = 3, nodes_per_level = [3, 3] }\n[[cluster]]\npreset = \"laich7\"\n";
+    std::fs::write(folder.path().join("lucky.toml"), suite).unwrap();
+    let document = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&placebench(folder.path(), args).stdout).unwrap()
+    };
+    let rows = document(&["run", "lucky.toml", "--out", "run", "--full", "-q", "--json"])["rows"].take();
+    let makespan = |row: &serde_json::Value| row["makespan"].as_f64().unwrap();
+    let rows = rows.as_array().unwrap();
+    let least = rows.iter().min_by(|a, b| makespan(a).total_cmp(&makespan(b))).unwrap();
+    let mean = |placer: &str| rows.iter().filter(|row| row["placer"] == placer).map(makespan).sum::<f64>();
+    let (best, other) = if mean("random") < mean("hashing") { ("random", "hashing") } else { ("hashing", "random") };
+    assert_eq!(least["placer"], other, "a case that tells the two apart");
+    assert!(placebench(folder.path(), &["figure", "run", "--kind", "gantt", "--out", "f"]).status.success());
+    let expected = ["csv", "svg"].map(|kind| format!("gantt-g-laich7-{best}-pct.{kind}"));
+    assert_eq!(names(&folder.path().join("f")), expected.into());
+}
+
+#[test]
 fn figures_tables_and_reports_are_of_the_rows_that_a_filter_lets_pass() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path());

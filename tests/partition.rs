@@ -270,6 +270,7 @@ fn a_stream_of_edges_is_divided_and_judged_again() {
     );
     for (args, expected) in [
         (&["-a", "multilevel"][..], "unknown partitioner of streams 'multilevel'"),
+        (&[][..], "--stream needs a partitioner of streams: say which, as in -a ldg"),
         (&["-a", "ldg(order=bfs)"], "a file has an order of its own: leave out 'order'"),
         (
             &["-a", "hdrf", "--threads", "2"],

@@ -66,7 +66,8 @@ fn command(data: &Value, row: &Row) -> String {
     };
     let parts = [part("graphs", &row.graph), part("clusters", &row.cluster), part("placers", &row.placer)];
     let alone: Option<Vec<String>> = parts.iter().map(|(alone, _)| alone.clone()).collect();
-    let words = alone.unwrap_or_else(|| {
+    let chooses = row.scheduler == "chosen" && data["commands"]["chooses_among_some"] == true;
+    let words = alone.filter(|_| !chooses).unwrap_or_else(|| {
         let run = data["commands"]["run"].as_str().unwrap().to_owned();
         parts.into_iter().map(|(_, in_run)| in_run).chain([run]).collect()
     });
@@ -147,6 +148,12 @@ fn what_cannot_be_reported_is_one_line() {
     refused(&["report", "nowhere"], "nowhere: ");
     run_small(folder.path());
     refused(&["report", "runs/small-1", "--out", "nowhere/x.html"], "nowhere/x.html");
+    std::fs::write(folder.path().join("mine.toml"), "name = \"mine\"").unwrap();
+    refused(
+        &["report", "runs/small-1", "--out", "mine.toml"],
+        "mine.toml: exists and is no page: choose another --out",
+    );
+    assert_eq!(std::fs::read_to_string(folder.path().join("mine.toml")).unwrap(), "name = \"mine\"");
     refused(
         &["place", "nmt", "--run", "runs/small-1", "--cluster", "far"],
         "runs/small-1: the suite has no graph 'nmt': use one of convnet, it's drawn",

@@ -141,6 +141,35 @@ fn place_and_execute_answer_with_the_row_of_the_run_in_every_column_that_no_cloc
 }
 
 #[test]
+fn place_run_lets_a_search_choose_among_the_schedulers_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let suite = r#"
+        name = "few"
+        placers = ["sweep(preset=fast)", "simulated_annealing(budget=40)"]
+        schedulers = ["fifo", "msr"]
+        networks = ["one_port"]
+        [[graph]]
+        name = "levels"
+        leveled = { levels = 4, nodes_per_level = [3, 3] }
+        [[cluster]]
+        preset = "laich7"
+        devices = 2
+    "#;
+    std::fs::write(folder.join("few.toml"), suite).unwrap();
+    let run = answer(folder, &["run", "few.toml", "--out", "run", "--full", "-q", "--json"]);
+    let rows: Vec<Columns> = run["rows"].as_array().unwrap().iter().map(columns).collect();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!(row["scheduler"], "chosen");
+        let args = arguments(&row);
+        let args: Vec<&str> =
+            ["place", "--run", "run", "--json"].into_iter().chain(args.iter().map(String::as_str)).collect();
+        assert_eq!(without_clocks(columns(&answer(folder, &args)["row"])), without_clocks(row));
+    }
+}
+
+#[test]
 fn a_measured_cell_has_the_same_columns_in_a_run_and_alone() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -369,7 +369,7 @@ impl DataflowGraph {
     /// The memory that placing an op claims on its device (L §4.1, size_est): resident memory, its output tensors and
     /// its input tensors; a tensor that enters by several edges counts once.
     pub fn demand_bytes(&self, op: OpId) -> u64 {
-        let outputs: u64 = self.outputs(op).map(|tensor| self.tensor_bytes(tensor)).sum();
+        let outputs = self.outputs(op).map(|tensor| self.tensor_bytes(tensor)).fold(0, u64::saturating_add);
         let range = self.in_offsets[op.index()] as usize..self.in_offsets[op.index() + 1] as usize;
         let inputs = &self.in_tensors[range];
         let mut total = self.memory_bytes(op).saturating_add(outputs);

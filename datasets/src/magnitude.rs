@@ -169,6 +169,18 @@ mod tests {
     }
 
     #[test]
+    fn outputs_of_one_op_that_no_sum_can_hold_are_refused() {
+        let mut graph = GraphBuilder::default();
+        let op = graph.add_op(OpSpec { memory_bytes: u64::MAX, ..OpSpec::cost(1.0) }, &[u64::MAX; 2]);
+        let reader = graph.add_op(OpSpec::cost(1.0), &[]);
+        (0..2).for_each(|port| graph.add_edge(op, port, reader).unwrap());
+        let device = Device { name: "x".into(), kind: Kind::Cpu, memory_bytes: None, speed: 1.0 };
+        let cluster = Cluster::new(vec![device], |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+        let error = crate::Instance::new(graph.build().unwrap(), cluster).unwrap_err().to_string();
+        assert!(error.contains("add up to more than 2^63 bytes"), "{error}");
+    }
+
+    #[test]
     fn bytes_that_no_sum_can_hold_are_refused() {
         // The tensor counts where it is made and where it is read.
         check_all(&Numbers { bytes: 1 << 61, ..LEGAL }).unwrap();

@@ -133,7 +133,8 @@ impl Metrics {
             cut_edges,
             load_imbalance: (total > 0.0).then(|| most * devices / total),
             utilization: (makespan > 0.0).then(|| total / (devices * makespan)),
-            idle_time: devices * makespan - total,
+            // Rounding could make it less than 0.
+            idle_time: (devices * makespan - total).max(0.0),
             peak_memory_bytes: memory.max_peak_bytes(),
             devices_used: used.into_iter().filter(|&used| used).count() as u64,
             accelerators: AcceleratorLoad::new(&accelerators, makespan),

@@ -552,8 +552,27 @@ fn a_history_survives_the_disk_and_a_run_is_in_it_once() {
     // One placement time for both schedulers: 5 graphs, 2 repetitions.
     let heft = history.lines.iter().find(|line| line.placer == "heft").unwrap();
     assert!((heft.place_seconds - 0.01 * 15.0 * 2.0).abs() < 1e-12, "{}", heft.place_seconds);
-    std::fs::write(&path, "a,b\n1,2\n").unwrap();
-    assert!(History::read(&path).unwrap_err().to_string().contains("not a history of runs"));
+    let written = std::fs::read_to_string(&path).unwrap();
+    let (header, lines) = written.split_once('\n').unwrap();
+    let changed = |from: &str, to: &str| format!("{header}\n{}", lines.replacen(from, to, 1));
+    for (text, fault) in [
+        ("a,b\n1,2\n".to_owned(), "line 1: unknown column 'a'"),
+        (written.replacen("gap", "gapp", 1), "line 1: unknown column 'gapp': did you mean 'gap'?"),
+        (written.replacen("objective", "objective,note", 1), "line 1: unknown column 'note'"),
+        (written.replacen("objective", "ok", 1), "line 1: the column 'ok' is there twice"),
+        (written.replacen("commit,", "", 1), "line 1: no column 'commit'"),
+        (changed(",1.0,", ",NaN,"), "line 2, column 'makespan_ratio': NaN is not what a run can have"),
+        (changed(",1.0,", ",-1,"), "line 2, column 'makespan_ratio': -1 is not"),
+        (
+            changed(",1.0,", ",x,"),
+            "line 2, column 'makespan_ratio': invalid float literal: correct it, or delete the line",
+        ),
+        (changed("2026-01-01T", "2026-13-45T"), "line 2, column 'date': '2026-13-45T"),
+    ] {
+        std::fs::write(&path, &text).unwrap();
+        let error = History::read(&path).unwrap_err().to_string();
+        assert!(error.contains("not a history of runs") && error.contains(fault), "{fault}: {error}");
+    }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 

@@ -13,7 +13,7 @@ use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, networ
 use placebench_harness::execute::{EXECUTORS, ExecuteSettings};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::problem::{ClusterEntry, GraphEntry, Problem};
-use placebench_harness::request::{Answer, CellRequest, Prepared, choose_scheduler, silent};
+use placebench_harness::request::{Answer, CellRequest, Prepared, all_schedulers, choose_scheduler, silent};
 use placebench_harness::results::CellKey;
 use placebench_harness::runner::replay;
 use placebench_harness::suite::{RunPlan, Suite};
@@ -38,7 +38,7 @@ fn answer(problem: Problem, passes: &[&str], how: How<'_>) -> Answer {
     let passes = Passes::new(passes).unwrap();
     let graph = GraphEntry { name: Some("g".to_owned()), passes, ..GraphEntry::default() };
     let placer = registry::placer(&how.placer.parse().unwrap()).unwrap();
-    let chosen = choose_scheduler(how.placer, &*placer, how.scheduler).unwrap();
+    let chosen = choose_scheduler(how.placer, &*placer, how.scheduler, &all_schedulers().unwrap()).unwrap();
     let stop = StopToken::default();
     let memory = problem.instance.memory_rule();
     let request = CellRequest {

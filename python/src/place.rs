@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use placebench::algorithms::period::Goal;
 use placebench::algorithms::{Placer, Spec, StopToken, registry};
@@ -12,7 +12,9 @@ use placebench::harness::evaluate::EvaluationError;
 use placebench::harness::execute::simulate::{NetworkModel, Noise, network_model};
 use placebench::harness::execute::{EXECUTORS, ExecuteSettings};
 use placebench::harness::problem::{GraphEntry, Problem};
-use placebench::harness::request::{Answer, CellRequest, ChosenScheduler, Given, Prepared, choose_scheduler, silent};
+use placebench::harness::request::{
+    Answer, CellRequest, ChosenScheduler, Given, Prepared, all_schedulers, choose_scheduler, silent,
+};
 use placebench::harness::results::{CellKey, Status};
 use placebench::harness::suite::CellExecutor;
 use pyo3::prelude::*;
@@ -45,7 +47,7 @@ pub(crate) fn place(
     let limit = Limit::of(time_limit)?;
     let raised = Raised::default();
     let (name, spec, placer) = placer_of(placer, &raised)?;
-    let chosen = choose_scheduler(&name, &*placer, scheduler).map_err(fault)?;
+    let chosen = choose_scheduler(&name, &*placer, scheduler, &all_schedulers().map_err(fault)?).map_err(fault)?;
     let network = network_model(network).map_err(fault)?;
     let noise = noise.map(str::parse::<Noise>).transpose().map_err(fault)?;
     let goal = objective.parse().map_err(|error: String| fault(error))?;
@@ -87,7 +89,8 @@ pub(crate) fn simulate(
     let placement: Vec<_> = placement.try_iter()?.enumerate().map(device).collect::<PyResult<_>>()?;
     let placer = Box::new(Given(Placement::new(placement)));
     let (name, spec) = ("given".to_owned(), None);
-    let chosen = choose_scheduler(&name, &*placer, Some(scheduler)).map_err(fault)?;
+    let chosen =
+        choose_scheduler(&name, &*placer, Some(scheduler), &all_schedulers().map_err(fault)?).map_err(fault)?;
     evaluated(
         py,
         instance,
@@ -121,6 +124,20 @@ impl Limit {
                 Err(fault("time_limit must be above 0 and at most 1e9 seconds"))
             }
             seconds => Ok(Self(seconds)),
+        }
+    }
+
+    /// What ends the wait for work that takes no processor time, such as a placer that sleeps.
+    fn by_the_clock(self) -> impl FnMut(Python<'_>) -> PyResult<()> {
+        let begun = Instant::now();
+        move |_| match self.0 {
+            Some(seconds) if begun.elapsed().as_secs_f64() > seconds * f64::from(StopToken::BACKSTOP) => {
+                let times = StopToken::BACKSTOP;
+                Err(TimedOut::new_err(format!(
+                    "not done within {times} times the time limit of {seconds} s by the clock; give it more with time_limit"
+                )))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -162,7 +179,8 @@ fn evaluated(py: Python<'_>, made: Instance, asked: Asked, limit: Limit, raised:
         numbering: 0,
     };
     let (problem, token) = (made.problem.clone(), stop.clone());
-    let Answer { evaluation, row } = wait(py, &stop, |_| Ok(()), move || evaluate(problem, key, &asked, &token))?;
+    let Answer { evaluation, row } =
+        wait(py, &stop, limit.by_the_clock(), move || evaluate(problem, key, &asked, &token))?;
     let found = evaluation.map_err(|error| {
         let late = limit.0.filter(|_| stop.is_late(Duration::ZERO));
         exception(py, &error, late, raised)

@@ -601,6 +601,12 @@ class Placers(unittest.TestCase):
 
         with self.assertRaises(pb.TimedOut):
             pb.place(fork(), two(), endless, time_limit=0.3)
+
+        def asleep(instance, seed):
+            time.sleep(60)
+
+        with self.assertRaisesRegex(pb.TimedOut, "not done within 10 times the time limit of 0.1 s by the clock"):
+            pb.place(fork(), two(), asleep, time_limit=0.1)
         suite = {"name": "endless", "placers": ["heft", endless], "graph": [fork()], "cluster": [two()], "time_limit_seconds": 0.3}
         frame = pb.run(suite).to_polars()
         self.assertEqual(frame["status"].to_list(), ["ok", "timed_out"])

@@ -8,6 +8,7 @@ import tempfile
 import tomllib
 import unittest
 from pathlib import Path
+from unittest import mock
 
 try:
     import jax
@@ -277,6 +278,7 @@ class Files(unittest.TestCase):
             (["gpt2", "--set", "mode=train"], "error: gpt2: mode is 'train'; it is one of training, inference"),
             (["gpt2", "--set", "optimizer=lion"], "error: gpt2: optimizer is 'lion'; it is one of adam, sgd"),
             (["gpt2", "--set", "layers=many"], "error: gpt2: layers is a number, not 'many'"),
+            (["gpt2", "--set", "layers=-1"], "error: gpt2: layers is at least 1, not -1"),
             (["gpt2", "--set", "mode=3"], "error: gpt2: mode is text, not 3"),
             (["gpt2", "--set", "width=10", "--analytic"], "error: the function does not take these arguments: "),
             (["gpt2", "--traces", "2"], "error: gpt2 is no model in TensorFlow: leave out --whole and --traces"),
@@ -285,6 +287,17 @@ class Files(unittest.TestCase):
             status, _, err = self.command(*arguments, "--out", str(self.out))
             self.assertEqual(status, 2, err)
             self.assertIn(message, err.splitlines()[-1])
+
+    def test_a_model_of_ones_own_that_is_none_says_what_it_lacks(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        Path(folder.name, "lacking.py").write_text("width = 8\n", encoding="utf-8")
+        Path(folder.name, "empty.py").write_text("def build(width=8):\n    pass\n", encoding="utf-8")
+        with mock.patch.dict(os.environ, {"PLACEBENCH_JAX_MODELS": folder.name}):
+            for name, message in (("lacking", "lacking.py has no function build"), ("empty", "empty: build returned a NoneType, not a Network")):
+                status, _, err = self.command(name, "--analytic", "--out", str(self.out))
+                self.assertEqual(status, 2, err)
+                self.assertIn(message, err.splitlines()[-1])
 
 
 if __name__ == "__main__":

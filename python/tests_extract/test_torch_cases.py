@@ -96,6 +96,20 @@ class Cases(unittest.TestCase):
         for name in found[True]:
             self.assertEqual(found[True][name].tolist(), found[False][name].tolist(), name)
 
+    def test_noise_that_an_operation_writes_is_there_when_the_backward_pass_reads_it(self):
+        flat, _ = self.same(lambda: Step(Net(lambda m, x: F.rrelu(m.l(x), training=True), l=nn.Linear(6, 6)), (rows(),), total))
+        makers = {flat.ops[ref.op].equation.type for op in flat.ops if op.equation and "rrelu_with_noise_backward" in op.equation.type
+                  for ref in op.inputs if flat.ops[ref.op].equation}
+        self.assertTrue(any("rrelu_with_noise" in maker for maker in makers), makers)
+
+    def test_weights_that_cannot_be_copied(self):
+        # PyTorch 1.13 says what is wrong, newer ones extract it.
+        build = lambda: Step(Net(lambda m, x: m.l(x), l=nn.utils.weight_norm(nn.Linear(6, 6))), (rows(),), total)  # noqa: E731
+        try:
+            self.same(build)
+        except TraceError as error:
+            self.assertIn("cannot be copied", str(error))
+
     def test_a_write_through_a_view_of_memory_with_holes(self):
         def forward(module, x):
             module.held[1].add_(1)

@@ -47,6 +47,12 @@ fn best_on_the_mean(summary: &Summary) -> Option<String> {
     let named = |&placer: &usize| Some((summary.mean_ratio(placer)?, summary.placers[placer].as_str()));
     let means: Vec<(f64, &str)> = summary.order().iter().filter_map(named).collect();
     let Some(&(least, _)) = means.first() else {
+        if summary.standings.zeros > 0 && summary.standings.zeros >= summary.standings.instances {
+            let metric = summary.metric.title();
+            return Some(format!(
+                "The best {metric} is 0 wherever there is one, so there are no ratios, and no means."
+            ));
+        }
         return Some("No instance is finished by enough placers, so their means do not compare.".to_owned());
     };
     // The table prints two digits, but only what is equal is called a tie.

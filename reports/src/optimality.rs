@@ -11,7 +11,9 @@ use polars::prelude::{PolarsResult, col, lit};
 /// Makespans relative to those that the placer `optimal` has proven, under the network model that it proves them for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimality {
-    /// The instances whose draws all have a proven optimum, as indices into [`Summary::instances`](crate::Summary::instances).
+    /// The instances whose draws all have a proven optimum that is not 0, as indices into
+    /// [`Summary::instances`](crate::Summary::instances). Optima follow from the costs: what is measured, or where costs vary, is
+    /// not held against them.
     pub proven: Vec<usize>,
     /// Draws with a proven optimum of those instances.
     pub draws: usize,
@@ -77,8 +79,12 @@ impl Optimality {
             let of_draw = |draw: &Draw| optima.get(&(instance.key.clone(), draw.repetition, draw.seed)).copied();
             instance.draws.iter().map(of_draw).collect()
         };
-        let proven: Vec<(usize, Vec<f64>)> =
-            (0..).zip(&grid.instances).filter_map(|(index, own)| Some((index, of_instance(own)?))).collect();
+        let proven: Vec<(usize, Vec<f64>)> = (0..)
+            .zip(&grid.instances)
+            .filter(|(_, own)| own.key.executor.is_simulator())
+            .filter_map(|(index, own)| Some((index, of_instance(own)?)))
+            .filter(|(_, optima)| optima.iter().all(|&optimum| optimum > 0.0))
+            .collect();
         if proven.is_empty() {
             return Ok(None);
         }

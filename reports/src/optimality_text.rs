@@ -176,6 +176,28 @@ heft     2.000  4.00  50% pct     1.000  1.00 100% pct
         assert_eq!(summary_of(&rows).optimality, None);
     }
 
+    /// Bounds follow from the costs: a mean over draws of other costs may lie below. And to an optimum of 0 there is no ratio.
+    #[test]
+    fn costs_that_vary_and_an_optimum_of_0_are_not_held_against_it() {
+        let noisy: Vec<Row> = rows()
+            .into_iter()
+            .map(|row| Row {
+                executor: "noise(0.1)".into(),
+                makespan: row.makespan.map(|makespan| makespan * 0.9),
+                ..row
+            })
+            .collect();
+        assert_eq!(summary_of(&noisy).optimality, None);
+        let both = summary_of(&[rows(), noisy].concat()).optimality.unwrap();
+        assert_eq!((both.proven.len(), both.draws, both.impossible.len()), (2, 4, 0));
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.graph == "ccr1") {
+            (row.makespan, row.planned_makespan) = (Some(0.0), row.planned_makespan.map(|_| 0.0));
+        }
+        let text = findings(&summary_of(&rows));
+        assert!(text.contains("Against the proven optima of 2 draws, heft is nearest, 1.000 times it"), "{text}");
+    }
+
     #[test]
     fn a_table_in_parts_has_the_same_optima() {
         let of = |part: usize| {

@@ -26,29 +26,34 @@ pub fn summary_tables(summary: &Summary) -> String {
     let title = capitalised(summary.metric.title());
     if scenarios > MOST_SCENARIOS {
         text.push_str(&format!("{title} relative to the best of the graph, each placer with its best scheduler\n"));
-        text.push_str(&ratio_table(summary, &[]));
+        text.push_str(&ratio_table(summary, &[], "mean"));
         text.push_str(&format!("\n{scenarios} graphs are not listed here: 'placebench table' writes all of them\n\n"));
         return text;
     }
-    for Block { setting, columns } in blocks(summary) {
+    let blocks = blocks(summary);
+    let mean = if blocks.len() == 1 { "mean" } else { "all" };
+    for (nth, Block { setting, columns }) in blocks.iter().enumerate() {
         text.push_str(&format!(
             "{title} relative to the best of the graph (*), each placer with its best scheduler{setting}\n"
         ));
-        text.push_str(&ratio_table(summary, &columns));
+        if nth == 0 && blocks.len() > 1 {
+            text.push_str(&format!("The column 'all' has the mean over the graphs of all {} tables\n", blocks.len()));
+        }
+        text.push_str(&ratio_table(summary, columns, mean));
         text.push_str(&format!("\n\nTraffic between devices in MB, same placements{setting}\n"));
-        text.push_str(&traffic_table(summary, &columns));
+        text.push_str(&traffic_table(summary, columns));
         text.push_str("\n\n");
     }
     text.push_str(&optimality_table(summary, WIDTH));
     text
 }
 
-fn ratio_table(summary: &Summary, columns: &[(usize, String)]) -> String {
+fn ratio_table(summary: &Summary, columns: &[(usize, String)], mean: &str) -> String {
     let mut table = new_table();
     let mut header = vec!["placer".to_owned()];
     header.extend(columns.iter().map(|(_, label)| label.clone()));
     let columns: Vec<usize> = columns.iter().map(|&(column, _)| column).collect();
-    header.push("mean".to_owned());
+    header.push(mean.to_owned());
     table.set_header(header);
     for &placer in summary.order() {
         let mut cells = vec![summary.marks.shown(&summary.placers[placer])];
@@ -301,9 +306,15 @@ random   3.50  -
         let common = "Makespan relative to the best of the graph (*), each placer with its best scheduler, ";
         let settings: Vec<&str> = titles.iter().filter_map(|title| title.strip_prefix(common)).collect();
         assert_eq!(settings, ["simulate", "noise(op=0.1,transfer=0.1)", "noise(op=0.1,transfer=0.3)"], "{text}");
-        let header = |line: &&str| line.starts_with("placer ") && line.ends_with("mean");
+        assert_eq!(
+            text.matches("The column 'all' has the mean over the graphs of all 3 tables\n").count(),
+            1,
+            "{text}"
+        );
+        let header = |line: &&str| line.starts_with("placer ") && line.ends_with(" all");
         let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.lines().filter(header).all(|line| squeezed(line) == "placer a b mean"), "{text}");
+        assert!(text.lines().filter(header).all(|line| squeezed(line) == "placer a b all"), "{text}");
+        assert_eq!(text.lines().filter(header).count(), 3, "{text}");
         // Two settings fit side by side.
         let few: Vec<Row> = all.into_iter().filter(|row| !row.executor.as_str().ends_with("0.3)")).collect();
         let few: Vec<Row> =

@@ -40,9 +40,9 @@ pub(crate) struct Args {
     #[arg(requires = "what", conflicts_with = "markdown")]
     name: Option<String>,
 
-    /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md, generators as that of
-    /// docs/GENERATORS.md, passes as that of docs/PASSES.md, best-known as those of docs/BEST-KNOWN.md, or columns as that of
-    /// docs/FORMATS.md.
+    /// Print placers or schedulers as the Markdown table of docs/METHODOLOGY.md, generators as that of docs/GENERATORS.md,
+    /// passes as that of docs/PASSES.md, best-known as those of docs/BEST-KNOWN.md, columns as that of docs/FORMATS.md, or
+    /// partitioners as one like them.
     #[arg(long, requires = "what", conflicts_with = "json")]
     markdown: bool,
 

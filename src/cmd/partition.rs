@@ -107,7 +107,7 @@ pub(crate) struct Args {
 
     /// Threads for partitioners that use several; the partition does not depend on it. With --stream 1 [default: one for
     /// each core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", conflicts_with = "evaluate", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
 }
 
@@ -155,6 +155,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
     let spec = with_objective(spec, args)?;
     if args.stream {
+        if args.algorithm.is_none() && args.evaluate.is_none() {
+            bail!("--stream needs a partitioner of streams: say which, as in -a ldg");
+        }
         check_output(args)?;
         return stream::execute(args, &spec, form);
     }

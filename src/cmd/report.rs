@@ -1,7 +1,8 @@
 //! `placebench report`: a run as one HTML file, or several side by side.
 
 use crate::output::Exit;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -94,8 +95,24 @@ fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<Answer> {
     let beside = runs.last().filter(|run| run.is_dir()).map(|run| run.join("comparison.html"));
     let path =
         args.out.clone().or(beside).context("the last of the runs is a table: say where to write with --out FILE")?;
-    write_file(&path, |out| out.write_all(html.as_bytes()))?;
+    write_page(&path, &html)?;
     Ok(Answer { runs: runs.len(), timelines: None, bytes: html.len(), files: vec![shown(&path)] })
+}
+
+/// Writes a page: what is replaced has to be one.
+fn write_page(path: &Path, html: &str) -> anyhow::Result<()> {
+    const BEGIN: &str = "<!doctype html";
+    if path.is_file() {
+        let mut begin = Vec::new();
+        File::open(path)?
+            .take(BEGIN.len() as u64)
+            .read_to_end(&mut begin)
+            .with_context(|| path.display().to_string())?;
+        if !begin.is_empty() && !begin.eq_ignore_ascii_case(BEGIN.as_bytes()) {
+            bail!("{}: exists and is no page: choose another --out, or delete it", path.display());
+        }
+    }
+    write_file(path, |out| out.write_all(html.as_bytes()))
 }
 
 /// The page of one run.
@@ -119,7 +136,7 @@ fn one(args: &Args, run: &Path) -> anyhow::Result<Answer> {
     let folder = folder.trim_end_matches('/').to_owned();
     let report = html_report(&ReportInput { folder, table, suite_text, plan, environment, timelines, only })?;
     let path = args.out.clone().unwrap_or_else(|| run.join("report.html"));
-    write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
+    write_page(&path, &report.html)?;
     let timelines = Some(report.timelines);
     Ok(Answer { runs: 1, timelines, bytes: report.html.len(), files: vec![shown(&path)] })
 }

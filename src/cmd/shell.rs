@@ -141,6 +141,10 @@ pub(crate) struct Man {
 pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<Exit> {
     // The same on any terminal.
     let mut command = command.term_width(REFERENCE_WIDTH);
+    if args.out.is_some() {
+        // A page that says that the others exist would be one for each of them.
+        command = command.disable_help_subcommand(true);
+    }
     command.build();
     if args.markdown {
         print(&reference(&mut command))?;

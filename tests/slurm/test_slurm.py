@@ -248,7 +248,7 @@ class Slurm(unittest.TestCase):
         following.send_signal(signal.SIGINT)
         _, said = following.communicate(timeout=30)
         self.assertEqual(following.returncode, 130, said)
-        self.assertIn(f"the shards go on; to follow it: placebench run --follow {self.folder / 'left'};", said)
+        self.assertIn(f"shards that were submitted go on; to follow it: placebench run --follow {self.folder / 'left'};", said)
         before = self.lines("left")
         wait_for("more rows", lambda: self.lines("left") > before)
         result = self.placebench("run", "--follow", "left", "--table", "left.json", "-q")

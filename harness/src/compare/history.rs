@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use chrono::DateTime;
 use placebench_algorithms::period::Goal;
-use placebench_base::io_reason;
+use placebench_base::{did_you_mean, io_reason};
 use placebench_datasets::format::write_whole;
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,25 @@ impl HistoryLine {
         Self { date, commit, suite, placer, reference, ..self }
     }
 
+    /// Checks that the line says what a run can say.
+    ///
+    /// # Errors
+    /// The column, and what is wrong.
+    fn check(&self) -> Result<(), String> {
+        if !self.date.is_empty() && DateTime::parse_from_rfc3339(&self.date).is_err() {
+            return Err(format!("column 'date': '{}' is no time as in 2026-01-31T12:00:00Z", self.date));
+        }
+        let ratios = [("makespan_ratio", self.makespan_ratio), ("gap", self.gap)];
+        let seconds = [("place_seconds", self.place_seconds), ("simulate_seconds", self.simulate_seconds)];
+        let ratios = ratios.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let wrong_ratio = ratios.into_iter().find(|(_, value)| !(value.is_finite() && *value > 0.0));
+        let wrong_seconds = seconds.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0));
+        match wrong_ratio.or(wrong_seconds) {
+            Some((name, value)) => Err(format!("column '{name}': {value} is not what a run can have")),
+            None => Ok(()),
+        }
+    }
+
     /// A metric of the line; `None` if it has no value, or is none of [`Metric::OF_HISTORY`].
     pub fn value(&self, metric: Metric) -> Option<f64> {
         match metric {
@@ -71,6 +91,23 @@ impl HistoryLine {
         }
     }
 }
+
+/// The fields of [`HistoryLine`]; histories of earlier versions lack the last one.
+const COLUMNS: [&str; 13] = [
+    "date",
+    "commit",
+    "suite",
+    "placer",
+    "ok",
+    "failed",
+    "reference",
+    "compared",
+    "makespan_ratio",
+    "gap",
+    "place_seconds",
+    "simulate_seconds",
+    "objective",
+];
 
 /// Lines by suite, then date, then commit, then placer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,11 +149,31 @@ impl History {
         if !path.exists() {
             return Ok(Self::default());
         }
-        let line_error = |error: csv::Error| HistoryError::Line { path: path.to_owned(), reason: error.to_string() };
-        let mut reader = csv::Reader::from_path(path).map_err(line_error)?;
-        let lines = reader.deserialize::<HistoryLine>();
-        let as_written = |text: &str| CsvTexts::as_written(text).to_owned();
-        let lines = lines.map(|line| Ok(line?.with_texts(as_written))).collect::<Result<_, _>>().map_err(line_error)?;
+        let refused = |reason: String| HistoryError::Line { path: path.to_owned(), reason };
+        let unreadable = |error: csv::Error| refused(error.to_string());
+        let mut reader = csv::Reader::from_path(path).map_err(unreadable)?;
+        let header = reader.headers().map_err(unreadable)?.clone();
+        check_header(&header).map_err(refused)?;
+        let mut lines = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(unreadable)?;
+            let place = record.position().map_or(0, csv::Position::line);
+            let line: HistoryLine = record.deserialize(Some(&header)).map_err(|error| {
+                let column = match error.kind() {
+                    csv::ErrorKind::Deserialize { err, .. } => err.field().and_then(|field| header.get(field as usize)),
+                    _ => None,
+                };
+                let fault = match error.kind() {
+                    csv::ErrorKind::Deserialize { err, .. } => err.kind().to_string(),
+                    _ => error.to_string(),
+                };
+                let column = column.map(|column| format!(", column '{column}'")).unwrap_or_default();
+                refused(format!("line {place}{column}: {fault}: correct it, or delete the line"))
+            })?;
+            let line = line.with_texts(|text| CsvTexts::as_written(text).to_owned());
+            line.check().map_err(|fault| refused(format!("line {place}, {fault}: correct it, or delete the line")))?;
+            lines.push(line);
+        }
         Ok(Self { lines })
     }
 
@@ -184,6 +241,18 @@ impl History {
         }
         Ok(history)
     }
+}
+
+/// Checks that a history has its columns and no others: others would be lost when it is written again.
+fn check_header(header: &csv::StringRecord) -> Result<(), String> {
+    if let Some(unknown) = header.iter().find(|name| !COLUMNS.contains(name)) {
+        return Err(format!("line 1: unknown column '{unknown}': {}", did_you_mean(unknown, COLUMNS)));
+    }
+    if let Some(twice) = COLUMNS.into_iter().find(|own| header.iter().filter(|name| name == own).count() > 1) {
+        return Err(format!("line 1: the column '{twice}' is there twice: delete one"));
+    }
+    let missing = COLUMNS.into_iter().find(|own| *own != "objective" && !header.iter().any(|name| name == *own));
+    missing.map_or(Ok(()), |missing| Err(format!("line 1: no column '{missing}'")))
 }
 
 fn lines(

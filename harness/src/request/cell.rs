@@ -26,14 +26,14 @@ use crate::results::{CellKey, Row, Status};
 /// use placebench_harness::execute::simulate::ContentionFree;
 /// use placebench_harness::execute::{EXECUTORS, ExecuteSettings};
 /// use placebench_harness::problem::{ClusterEntry, GraphEntry, Problem};
-/// use placebench_harness::request::{CellRequest, Prepared, choose_scheduler, silent};
+/// use placebench_harness::request::{CellRequest, Prepared, all_schedulers, choose_scheduler, silent};
 /// use placebench_harness::results::CellKey;
 ///
 /// let (graph, cluster) = (GraphEntry::named("convnet")?, ClusterEntry::named("gtx1080x4")?);
 /// let stop = StopToken::default();
 /// let prepared = Prepared::new(Problem::new(&graph, &cluster, 0)?, [&ContentionFree as _], &stop);
 /// let heft = registry::placer(&"heft".parse()?)?;
-/// let chosen = choose_scheduler("heft", &*heft, None)?;
+/// let chosen = choose_scheduler("heft", &*heft, None, &all_schedulers()?)?;
 /// let request = CellRequest {
 ///     key: CellKey { graph: graph.label(), placer: "heft".into(), scheduler: chosen.name, ..CellKey::default() },
 ///     spec: Some("heft"),

@@ -9,4 +9,4 @@ mod scheduler;
 pub use cell::{CellRequest, failed, silent};
 pub use given::Given;
 pub use prepared::{Answer, Prepared};
-pub use scheduler::{CHOSEN, ChoiceError, ChosenScheduler, choose_scheduler, named_scheduler};
+pub use scheduler::{CHOSEN, ChoiceError, ChosenScheduler, all_schedulers, choose_scheduler, named_scheduler};

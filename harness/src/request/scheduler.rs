@@ -48,8 +48,8 @@ pub enum ChoiceError {
     Unknown(#[from] SpecError),
 }
 
-/// The scheduler asked for, or the default of the placer, whose name is for messages: a placer that searches chooses among all
-/// schedulers.
+/// The scheduler asked for, or the default of the placer, whose name is for messages: a placer that searches chooses among those that
+/// are offered, such as [`all_schedulers`].
 ///
 /// # Errors
 /// If there is no such scheduler, or it does not suit the placer.
@@ -57,19 +57,21 @@ pub enum ChoiceError {
 /// # Example
 /// ```
 /// use placebench_algorithms::registry;
-/// use placebench_harness::request::choose_scheduler;
+/// use placebench_harness::request::{all_schedulers, choose_scheduler};
 ///
-/// let cats = registry::placer(&"cats".parse()?)?;
-/// assert_eq!(choose_scheduler("cats", &*cats, None)?.name, "online");
+/// let (cats, all) = (registry::placer(&"cats".parse()?)?, all_schedulers()?);
+/// assert_eq!(choose_scheduler("cats", &*cats, None, &all)?.name, "online");
 /// let sweep = registry::placer(&"sweep".parse()?)?;
-/// assert_eq!(choose_scheduler("sweep", &*sweep, None)?.name, "chosen");
-/// assert!(choose_scheduler("cats", &*cats, Some("pct")).is_err());
+/// assert_eq!(choose_scheduler("sweep", &*sweep, None, &all)?.name, "chosen");
+/// assert_eq!(choose_scheduler("sweep", &*sweep, None, &all[..1])?.name, all[0].name);
+/// assert!(choose_scheduler("cats", &*cats, Some("pct"), &all).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn choose_scheduler(
     placer_name: &str,
     placer: &dyn Placer,
     asked: Option<&str>,
+    offered: &[NamedScheduler],
 ) -> Result<ChosenScheduler, ChoiceError> {
     let placer_name = placer_name.to_owned();
     match (placer.online(), asked) {
@@ -77,8 +79,13 @@ pub fn choose_scheduler(
         (Some(_), Some(name)) => Err(ChoiceError::Unneeded { placer: placer_name, scheduler: name.to_owned() }),
         (None, Some(ONLINE)) => Err(ChoiceError::Needed { placer: placer_name }),
         (None, None | Some(CHOSEN)) if placer.uses_objective() => {
-            let schedulers = registry::SCHEDULERS.iter().map(|entry| named_scheduler(&entry.name));
-            Ok(ChosenScheduler { name: CHOSEN.to_owned(), schedulers: schedulers.collect::<Result<_, _>>()? })
+            let runs = |offered: &&NamedScheduler| placer.makes_plan() || !offered.scheduler.needs_plan();
+            let schedulers: Vec<NamedScheduler> = offered.iter().filter(runs).cloned().collect();
+            let name = match &schedulers[..] {
+                [one] => one.name.to_string(),
+                _ => CHOSEN.to_owned(),
+            };
+            Ok(ChosenScheduler { name, schedulers })
         }
         (None, Some(CHOSEN)) => Err(ChoiceError::NoSearch { placer: placer_name }),
         (None, asked) => {
@@ -86,6 +93,14 @@ pub fn choose_scheduler(
             Ok(ChosenScheduler { name: name.to_owned(), schedulers: vec![named_scheduler(name)?] })
         }
     }
+}
+
+/// All schedulers, with their defaults.
+///
+/// # Errors
+/// None: the registry makes what it lists.
+pub fn all_schedulers() -> Result<Vec<NamedScheduler>, SpecError> {
+    registry::SCHEDULERS.iter().map(|entry| named_scheduler(&entry.name)).collect()
 }
 
 /// The scheduler of a specification.

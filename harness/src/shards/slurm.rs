@@ -171,7 +171,7 @@ impl Launcher for Slurm {
     }
 
     fn leave(&mut self) -> String {
-        format!("the shards go on; {}", self.how_to_go_on())
+        format!("shards that were submitted go on; {}", self.how_to_go_on())
     }
 }
 

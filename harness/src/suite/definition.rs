@@ -424,6 +424,10 @@ impl Suite {
                 ));
             }
             graph.check().map_err(|error| refuse(format!("graph '{}'", graph.label()), error.to_string()))?;
+            if graph.clusters.as_ref().is_some_and(Vec::is_empty) {
+                let reason = "clusters is empty: name the clusters of the graph, or leave it out for all";
+                return Err(refuse(format!("graph '{}'", graph.label()), reason.to_owned()));
+            }
             for cluster in graph.clusters.iter().flatten() {
                 if !self.clusters.iter().any(|entry| entry.label() == *cluster) {
                     let reason = format!("names cluster '{cluster}', but the suite has no such [[cluster]]");
@@ -438,6 +442,16 @@ impl Suite {
             }
             let item = || format!("cluster '{}'", cluster.label());
             cluster.check().map_err(|error| refuse(item(), error.to_string()))?;
+        }
+        let names = self.graphs.iter().map(|graph| ("graph", &graph.name));
+        for (what, name) in names.chain(self.clusters.iter().map(|cluster| ("cluster", &cluster.name))) {
+            if name.as_ref().is_some_and(|name| name.trim().is_empty() || name.contains(char::is_control)) {
+                let reason = "the name is empty or has a line break or another control character: choose another";
+                return Err(refuse(
+                    format!("{what} {name:?}", name = name.as_deref().unwrap_or_default()),
+                    reason.to_owned(),
+                ));
+            }
         }
         let mut labels: Vec<String> = self.graphs.iter().map(GraphEntry::label).collect();
         self.check_unique(&mut labels, "graph").map_err(|(label, reason)| refuse(label, reason))?;
@@ -749,6 +763,15 @@ preset = "laich7"
                 GOOD.replace("\"laich1\"", "\"laich1\"\nclusters = [\"big\"]"),
                 "s.toml: graph 'laich1': names cluster 'big'",
             ),
+            (
+                GOOD.replace("\"laich1\"", "\"laich1\"\nclusters = []"),
+                "s.toml: graph 'laich1': clusters is empty: name the clusters of the graph, or leave it out for all",
+            ),
+            (
+                GOOD.replace("\"laich1\"", "\"laich1\"\nname = \"a\\nb\""),
+                "s.toml: graph \"a\\nb\": the name is empty or has a line break",
+            ),
+            (format!("{GOOD}name = \"\""), "s.toml: cluster \"\": the name is empty"),
             (GOOD.replace("name = \"small\"", "name = \"a b\""), "s.toml: name: use letters"),
             (GOOD.replace("name = \"small\"", "name = \"small\"\nrepetitions = 0"), "s.toml: repetitions: must be"),
             (

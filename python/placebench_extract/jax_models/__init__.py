@@ -108,6 +108,8 @@ def build(name, **overrides):
     if mode not in MODES:
         raise ModelError(f"{name}: mode is {mode!r}; it is one of {', '.join(MODES)}")
     network = _module(name).build(**{key: value for key, value in chosen.items() if key not in STEP})
+    if not isinstance(network, Network):
+        raise ModelError(f"{name}: build returned a {type(network).__name__}, not a Network of placebench_extract.jax_models")
     if chosen["element"] not in ELEMENTS:
         raise ModelError(f"{name}: element is {chosen['element']!r}; it is one of {', '.join(ELEMENTS)}")
     function, arguments, resident = _step(name, network, mode, optimizer, chosen["element"])
@@ -179,4 +181,6 @@ def _module(name):
     module = importlib.util.module_from_spec(spec)
     module.__package__ = __name__
     spec.loader.exec_module(module)
+    if not callable(getattr(module, "build", None)):
+        raise ModelError(f"{path} has no function build: it takes sizes, with defaults, and returns a Network (EXTRACT has an example)")
     return module

@@ -48,12 +48,14 @@ class Model:
 
 
 def check_value(name, key, value, default):
-    """Refuses text for a number and a number for text."""
+    """Refuses text for a number, a number for text, and what is no size where the default is one."""
     if isinstance(value, str) != isinstance(default, str):
         wanted = "text" if isinstance(default, str) else "a number"
         raise ModelError(f"{name}: {key} is {wanted}, not {value!r}")
     if isinstance(default, int) and isinstance(value, float):
         raise ModelError(f"{name}: {key} is a whole number, not {value!r}")
+    if isinstance(default, int) and default >= 1 and value < 1:
+        raise ModelError(f"{name}: {key} is at least 1, not {value!r}")
 
 
 def defaults(function):

@@ -94,7 +94,10 @@ def _begin(program, mode):
             raise TraceError(f"build() of {program.name} fails: {_said(error)}") from error
     # What was made before build() ran is real, too, and stays so.
     if not all(isinstance(tensor, FakeTensor) for tensor in step.module.state_dict(keep_vars=True).values()):
-        step.module = copy.deepcopy(step.module)
+        try:
+            step.module = copy.deepcopy(step.module)
+        except RuntimeError as error:  # of weights that another operation made, such as those of weight_norm in PyTorch 1.13
+            raise TraceError(f"the module of {program.name} cannot be copied: {_said(error)}: a newer PyTorch may") from error
     convert(step, lambda tensor: tensor if isinstance(tensor, FakeTensor) else mode.from_tensor(tensor))
     return step
 

@@ -21,7 +21,7 @@ from .seeds import is_random
 # They change how a tensor sees its memory, which is looked up when it is read.
 VIEWS_IN_PLACE = {"squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "as_strided_", "detach_"}
 # Operations that write without saying so in their signature: positions of what they write.
-SILENT_WRITES = {"native_batch_norm": (3, 4)}
+SILENT_WRITES = {"native_batch_norm": (3, 4), "rrelu_with_noise": (1,)}
 # Operations that answer with a number or a truth of Python.
 ASKS = {"_local_scalar_dense", "equal", "is_nonzero", "allclose", "item"}
 NO_DATA = ("DataDependentOutputException", "DynamicOutputShapeException")

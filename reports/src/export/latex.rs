@@ -42,6 +42,8 @@ pub(crate) fn escape(text: &str) -> String {
             '\\' => escaped.push_str("\\textbackslash{}"),
             '~' => escaped.push_str("\\textasciitilde{}"),
             '^' => escaped.push_str("\\textasciicircum{}"),
+            '|' => escaped.push_str("\\textbar{}"),
+            '"' => escaped.push_str("''"),
             '<' => escaped.push_str("\\textless{}"),
             '>' => escaped.push_str("\\textgreater{}"),
             '≤' => escaped.push_str("$\\leq$"),

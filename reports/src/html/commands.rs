@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use placebench_algorithms::period::Goal;
+use placebench_algorithms::registry::SCHEDULERS;
 use placebench_datasets::MemoryRule;
 use placebench_harness::problem::{ClusterEntry, GraphEntry};
 use placebench_harness::results::Row;
@@ -29,6 +31,10 @@ pub(super) struct Commands {
     run: String,
     /// Seconds, for cells that exceeded them.
     time_limit: Option<f64>,
+    /// What placers minimise, if it is not the makespan.
+    objective: Option<String>,
+    /// Whether a search chooses among some schedulers alone, which only the run folder knows.
+    chooses_among_some: bool,
     graphs: Vec<Argument>,
     clusters: Vec<Argument>,
     placers: Vec<Argument>,
@@ -52,6 +58,8 @@ impl Commands {
         Self {
             run: format!("--run {}", quoted(folder)),
             time_limit: suite.time_limit_seconds,
+            objective: (suite.objective != Goal::default()).then(|| suite.objective.to_string()),
+            chooses_among_some: !SCHEDULERS.iter().all(|entry| suite.schedulers.iter().any(|name| *name == entry.name)),
             graphs: graphs.collect(),
             clusters: clusters.collect(),
             placers: placers.map(|(name, alone)| argument("--placer ", name, alone)).collect(),

@@ -10,11 +10,11 @@ use placebench_base::significant::time_text;
 use placebench_datasets::{DataflowGraph, Instance, PlacedGraph};
 use placebench_harness::problem::ProblemError;
 use placebench_harness::request::CHOSEN;
-use placebench_harness::results::grid::GridError;
-use placebench_harness::results::{CELL, CellKey, Table, cell_keys};
+use placebench_harness::results::grid::{Candidates, DROP_FAILING, Grid, GridError, Standings};
+use placebench_harness::results::{CellKey, Table};
 use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
-use placebench_harness::suite::{Cell, PlacerEntry, PlanError, RunPlan, Suite};
-use polars::prelude::*;
+use placebench_harness::suite::{Cell, PlacerEntry, PlanError, Positions, RunPlan, Suite};
+use polars::prelude::PolarsError;
 
 use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt, load};
 
@@ -186,32 +186,24 @@ pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
     }])
 }
 
-/// The best cell on the first graph with a result, by what the run was placed for, among placers that are no programs.
+/// The best cell on the first graph with a result, as the grid has it, in its first repetition, among placers that are no programs.
 fn best_cell(plan: &RunPlan, table: &Table) -> Result<Option<Cell>, CellsError> {
-    let goal = table.goal()?;
-    let best_first = SortMultipleOptions::default().with_maintain_order(true);
-    // The first part with a result has the first graph.
-    let mut sorted = DataFrame::empty();
-    for part in table.parts() {
-        let results = part.lazy()?.with_column(goal.expr().alias(VALUE)).filter(col(VALUE).is_not_null());
-        let first = results.filter(col("graph").eq(col("graph").first()));
-        sorted =
-            first.select([&CELL.map(col)[..], &[col(VALUE)]].concat()).sort([VALUE], best_first.clone()).collect()?;
-        if sorted.height() > 0 {
-            break;
-        }
-    }
-    if sorted.height() == 0 {
-        return Ok(None);
-    }
+    let grid = Grid::new(table, table.goal()?, &[])?;
+    let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
     let programs: Vec<&str> =
         plan.suite.placer_entries.iter().filter(|entry| entry.spec().is_none()).map(PlacerEntry::name).collect();
-    let best = cell_keys(&sorted)?.into_iter().find(|key| !programs.contains(&key.placer.as_str()));
-    Ok(plan.cells.iter().copied().find(|&cell| Some(plan.key(cell)) == best))
+    let best = |place: usize| {
+        let of = |own: usize| {
+            let cell = standings.cell(&grid, own, place)?;
+            let is_program = programs.contains(&grid.placers[cell.placer as usize].as_str());
+            if is_program { None } else { Some((cell.mean()?, cell.of_repetition_0?)) }
+        };
+        (0..standings.candidates.len()).filter_map(of).min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let Some((_, row)) = (0..standings.places.len()).find_map(best) else { return Ok(None) };
+    let rows = table.only(&[row]).rows()?;
+    Ok(rows.first().and_then(|row| plan.cells.get(Positions::new(plan).of(&row.key())?).copied()))
 }
-
-/// The column by which cells are sorted.
-const VALUE: &str = "value of the cell";
 
 /// The first repetition of the cell with a name.
 fn find_cell(plan: &RunPlan, wanted: &str) -> Result<Cell, CellsError> {

@@ -26,7 +26,11 @@ impl Scores {
             };
             let bars = groups.iter().map(|&placer| series.iter().map(|scheduler| bar(placer, scheduler)).collect());
             let (key, devices) = (&here.key, here.devices);
-            let title = format!("{} on {}, {devices} devices, {}", key.graph, key.cluster, key.network);
+            let executor = match key.executor.is_simulator() {
+                true => String::new(),
+                false => format!(", {}", key.executor),
+            };
+            let title = format!("{} on {}, {devices} devices, {}{executor}", key.graph, key.cluster, key.network);
             NamedFigure {
                 name: format!("bars-{}-{}", self.metric().short(), self.labels[index]),
                 caption: format!(

@@ -7,8 +7,9 @@ use placebench::algorithms::period::Goal;
 use placebench::algorithms::{Placer, Spec, registry};
 use placebench::base::did_you_mean;
 use placebench::harness::command_placer::CommandPlacer;
+use placebench::harness::objective::NamedScheduler;
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Problem};
-use placebench::harness::request::{CellRequest, ChosenScheduler, choose_scheduler};
+use placebench::harness::request::{CellRequest, ChosenScheduler, all_schedulers, choose_scheduler};
 use placebench::harness::results::CellKey;
 use placebench::harness::runner::read_suite;
 use placebench::harness::suite::{CellExecutor, CellGroup, RunPlan};
@@ -48,7 +49,7 @@ impl Asked {
     fn alone(args: &Args) -> anyhow::Result<(Self, Problem)> {
         // A wrong name is reported before a large graph is read.
         let placer = NamedPlacer::of(args)?;
-        let scheduler = placer.scheduler(args)?;
+        let scheduler = placer.scheduler(args, &all_schedulers()?)?;
         let cluster = ClusterEntry {
             devices: args.devices,
             kinds: args.kinds,
@@ -80,8 +81,9 @@ impl Asked {
         let plan = RunPlan::new(suite)?;
         let problem = plan.problem(&CellGroup { graph, cluster, repetition: 0, seed: args.seed })?;
         let graph = plan.suite.graphs[graph].clone();
+        let offered = plan.schedulers.clone();
         let placer = NamedPlacer::of_plan(plan, &args.placer).map_or_else(|| NamedPlacer::of(args), Ok)?;
-        let scheduler = placer.scheduler(args)?;
+        let scheduler = placer.scheduler(args, &offered)?;
         Ok((Self { graph, placer, scheduler, goal }, problem))
     }
 
@@ -141,8 +143,9 @@ impl NamedPlacer {
         Some(Self { placer, name, spec })
     }
 
-    fn scheduler(&self, args: &Args) -> anyhow::Result<ChosenScheduler> {
-        Ok(choose_scheduler(&self.name, &*self.placer, args.scheduler.as_deref())?)
+    /// The scheduler that the arguments name, or the placer's default; a search chooses among those that are offered.
+    fn scheduler(&self, args: &Args, offered: &[NamedScheduler]) -> anyhow::Result<ChosenScheduler> {
+        Ok(choose_scheduler(&self.name, &*self.placer, args.scheduler.as_deref(), offered)?)
     }
 }
 

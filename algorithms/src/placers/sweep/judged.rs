@@ -68,7 +68,7 @@ pub(super) fn improve(
     deadline: Option<Instant>,
     mut ranked: Vec<Judged>,
 ) -> Vec<Judged> {
-    if judge.contention != Contention::None {
+    if judge.contention != Contention::None || problem.ends.is_some() {
         ports::starts::improve(problem, context, judge, effort.ports, &mut ranked);
     }
     let (mut round, mut stuck) = (0u64, 0);

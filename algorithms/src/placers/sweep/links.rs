@@ -1,6 +1,6 @@
-//! Edges and links as flat arrays.
+//! Edges, links and the ends of transfers as flat arrays.
 
-use placebench_datasets::{Edge, Instance, OpId, Time};
+use placebench_datasets::{Edge, Instance, OpId, Time, TransferOverheads};
 
 /// The edges at one end of each op, as ops at the other end with the bytes between them.
 pub(super) struct Edges {
@@ -74,5 +74,37 @@ impl Links {
             let arrival = from + (latency + bytes * inverse_rate);
             *time = if arrival > *time { arrival } else { *time };
         }
+    }
+}
+
+/// What transfers take of the time of the devices at their ends: row-major by the sender.
+pub(super) struct Ends {
+    devices: usize,
+    overheads: Vec<TransferOverheads>,
+}
+
+impl Ends {
+    /// `None` if no transfer takes any.
+    pub(super) fn new(instance: &Instance) -> Option<Self> {
+        let cluster = instance.cluster();
+        if !cluster.sends_cost() && !cluster.receives_cost() {
+            return None;
+        }
+        let mut overheads = Vec::new();
+        for from in cluster.device_ids() {
+            for to in cluster.device_ids() {
+                let of_pair = cluster.transfer_overheads(from, to);
+                let (send, receive) = (cluster.send_time(0, from, to), cluster.receive_time(0, from, to));
+                overheads.push(TransferOverheads { send, receive, ..of_pair });
+            }
+        }
+        Some(Self { devices: cluster.device_count(), overheads })
+    }
+
+    /// What `bytes` take of the sender and of the receiver.
+    #[inline]
+    pub(super) fn of(&self, from: u32, to: u32, bytes: f64) -> (Time, Time) {
+        let pair = &self.overheads[from as usize * self.devices + to as usize];
+        (pair.send + bytes * pair.send_per_byte, pair.receive + bytes * pair.receive_per_byte)
     }
 }

@@ -179,7 +179,7 @@ impl Preset {
             },
             Self::Default => Effort {
                 seeds: Seed::ALL,
-                groups: &[Seed::Placer("simulated_annealing(budget=600)")],
+                groups: &[Seed::Placer("simulated_annealing")],
                 sparing: Seed::SPARING,
                 chains: 1,
                 generations: 1,
@@ -582,8 +582,8 @@ fn best_of(
     for caution in [Caution::None, Caution::Estimate, Caution::Sum] {
         let problem = Problem::new(instance, 1.0).cautious(caution);
         let searching = &PlaceContext { stop: context.stop.share(judge.share_of_model()), ..context.clone() };
-        let effort = if judge.is_exact { effort } else { effort.brief() };
-        let search = Search { problem: &problem, context: searching, effort, bound };
+        let on_model = if judge.is_exact { effort } else { effort.brief() };
+        let search = Search { problem: &problem, context: searching, effort: on_model, bound };
         let schedules = known.iter().map(|decision| schedule_of(&problem, decision));
         let schedules: Vec<Schedule> = schedules.filter(|schedule| holds(&problem, schedule)).collect();
         let found = search.run(schedules, search_until)?;

@@ -75,7 +75,11 @@ struct Copy {
 struct Needed {
     producer: u32,
     copy: Copy,
+    /// When it has left both ports, and how long it holds them.
+    moved: Time,
     takes: Time,
+    /// What it takes of the sender's time.
+    send: Time,
 }
 
 /// The state of a pass.
@@ -148,7 +152,7 @@ impl<'p> PortPass<'p> {
 
     /// When the op at hand could start on a device. Leaves the transfers that it would take in `needed`.
     fn start_on(&mut self, device: DeviceId) -> Time {
-        let (mut ready, mut port) = (0.0f64, self.receives[device.index()]);
+        let (mut ready, mut port, mut received) = (0.0f64, self.receives[device.index()], 0.0);
         self.needed.clear();
         for &(producer, bytes) in &self.inputs {
             let from = self.slots[producer as usize];
@@ -158,27 +162,31 @@ impl<'p> PortPass<'p> {
             } else if let Some(copy) = self.copies[producer as usize].iter().find(same) {
                 copy.arrival
             } else {
-                let takes = self.way.from.time(from.device.0, device.0, bytes);
+                let (send, receive) = self.way.problem.ends(from.device.0, device.0, bytes);
+                let takes = self.way.from.time(from.device.0, device.0, bytes) - send - receive;
                 let sender = if takes > 0.0 { self.sends[from.device.index()] } else { 0.0 };
-                let arrival = from.finish.max(port).max(sender) + takes;
+                let moved = (from.finish + send).max(port).max(sender) + takes;
                 if takes > 0.0 {
-                    port = arrival;
+                    port = moved;
                 }
-                self.needed.push(Needed { producer, copy: Copy { device: device.0, bytes, arrival }, takes });
-                arrival
+                received += receive;
+                let copy = Copy { device: device.0, bytes, arrival: moved + receive };
+                self.needed.push(Needed { producer, copy, moved, takes, send });
+                copy.arrival
             };
             ready = ready.max(arrival);
         }
-        ready.max(self.free[device.index()])
+        ready.max(self.free[device.index()] + received)
     }
 
     /// Schedules the op at hand with its transfers.
     fn schedule(&mut self, op: OpId, device: DeviceId) {
         let start = self.start_on(device);
-        for Needed { producer, copy, takes } in self.needed.drain(..) {
+        for Needed { producer, copy, moved, takes, send } in self.needed.drain(..) {
+            let from = self.slots[producer as usize].device;
+            self.free[from.index()] += send;
             if takes > 0.0 {
-                let from = self.slots[producer as usize].device;
-                (self.sends[from.index()], self.receives[device.index()]) = (copy.arrival, copy.arrival);
+                (self.sends[from.index()], self.receives[device.index()]) = (moved, moved);
             }
             self.copies[producer as usize].push(copy);
         }

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, KindSet, OpId, Time, UnitId};
 
-use super::links::{Edges, Links};
+use super::links::{Edges, Ends, Links};
 use crate::Assignment;
 use crate::fairness::usable_devices;
 use crate::memory::Limits;
@@ -35,6 +35,8 @@ pub(super) struct Problem<'a> {
     /// Links from each device and to each device.
     pub(super) from: Links,
     pub(super) to: Links,
+    /// What transfers take of the time of devices, if they do.
+    pub(super) ends: Option<Ends>,
 }
 
 /// What a search under the memory rule `peak`, where the run decides, takes for a limit.
@@ -111,7 +113,14 @@ impl<'a> Problem<'a> {
             after: Edges::new(instance, |op| graph.successors(op)),
             from: Links::new(instance, false, factor),
             to: Links::new(instance, true, factor),
+            ends: Ends::new(instance),
         }
+    }
+
+    /// What a transfer takes of the time of its sender and of its receiver.
+    #[inline]
+    pub(super) fn ends(&self, from: u32, to: u32, bytes: f64) -> (Time, Time) {
+        self.ends.as_ref().map_or((0.0, 0.0), |ends| ends.of(from, to, bytes))
     }
 
     /// Time that an op takes on a device.

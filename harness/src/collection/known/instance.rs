@@ -103,7 +103,10 @@ impl CollectionInstance {
         }
         let of_graph: Vec<&Self> = all.iter().filter(|instance| instance.graph == graph).collect();
         if of_graph.is_empty() {
-            let remedy = did_you_mean(graph, all.iter().map(|instance| instance.graph.as_str()));
+            let mut names: Vec<&str> = all.iter().map(|instance| instance.graph.as_str()).collect();
+            // A graph has an instance for each of its clusters.
+            names.dedup();
+            let remedy = did_you_mean(graph, names);
             let collection = collection.map(|collection| collection.name);
             return Err(NoInstance::Graph { collection, graph: graph.to_owned(), remedy });
         }

@@ -204,10 +204,15 @@ impl Columns {
     fn of(header: &csv::StringRecord, file: &str) -> Result<Self, SolutionError> {
         let position = |name: &str| header.iter().position(|known| known == name);
         let needed = |column| position(column).ok_or_else(|| SolutionError::NoColumn { file: file.to_owned(), column });
+        let fault = |fault: String| SolutionError::Line { file: file.to_owned(), line: 1, fault };
+        for name in ["what", "op", "name", "device", "start", "order"] {
+            if header.iter().filter(|&known| known == name).count() > 1 {
+                return Err(fault(format!("has the column '{name}' twice, which may disagree: keep one")));
+            }
+        }
         let (start, order) = (position("start"), position("order"));
         if start.is_some() && order.is_some() {
-            let fault = "has the columns 'start' and 'order', which may disagree: keep one".to_owned();
-            return Err(SolutionError::Line { file: file.to_owned(), line: 1, fault });
+            return Err(fault("has the columns 'start' and 'order', which may disagree: keep one".to_owned()));
         }
         Ok(Self {
             what: position("what"),

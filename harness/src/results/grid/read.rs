@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use placebench_algorithms::registry;
 use polars::prelude::{DataFrame, Expr, PolarsError, PolarsResult, col, polars_err};
 
 use super::{Draw, Grid, GridCell, GridInstance, InstanceKey};
@@ -255,8 +256,10 @@ impl GridBuilder {
     /// # Errors
     /// If a cell was added twice.
     pub(crate) fn finish(mut self, runs: &[&str]) -> Result<Grid, GridError> {
-        // A placer that numbers move has all numberings of an instance; a search has the given one.
-        let mut is_numbered = vec![false; self.placers.names().len()];
+        // A search has the given numbering alone, any other placer all of an instance. Only the registry knows who searches: of the
+        // others, those are no searches that placed under another numbering.
+        let mut is_numbered: Vec<bool> =
+            self.specs.iter().map(|&spec| is_known_not_to_search(&self.all_specs.name(spec).to_string())).collect();
         for CellSoFar { cell, rows } in self.instances.iter().flat_map(|instance| &instance.cells) {
             is_numbered[cell.placer as usize] |= rows.iter().any(|row| row.numbering > 0);
         }
@@ -346,4 +349,8 @@ impl GridBuilder {
         };
         GridError::Duplicate { run, cell: Box::new(cell) }
     }
+}
+
+fn is_known_not_to_search(spec: &str) -> bool {
+    spec.parse().is_ok_and(|spec| registry::placer(&spec).is_ok_and(|placer| !placer.uses_objective()))
 }

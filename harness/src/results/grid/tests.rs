@@ -94,6 +94,20 @@ fn numberings_are_averaged_within_a_draw_and_a_search_that_has_one_is_judged_by_
     assert!(twice.contains("repetition 0 (seed 0)"), "{twice}");
 }
 
+/// Only the registry knows that `hashing` does not search: numbering 0 alone does not say so.
+#[test]
+fn a_placer_that_does_not_search_needs_all_numberings_that_others_of_the_instance_have() {
+    let numbered = |numbering: u32, row: Row| Row { numbering, ..row };
+    let rows: Vec<Row> = [0, 1]
+        .map(|numbering| numbered(numbering, row("g", "heft", "a", 0, Some(5.0))))
+        .into_iter()
+        .chain(["hashing", "sweep"].map(|placer| row("g", placer, "a", 0, Some(1.0))))
+        .collect();
+    let means = |rows: &[Row]| grid_of(rows).instances[0].cells.iter().map(GridCell::mean).collect::<Vec<_>>();
+    assert_eq!(means(&rows), [Some(5.0), None, Some(1.0)]);
+    assert_eq!(means(&rows[2..]), [Some(1.0), Some(1.0)]);
+}
+
 #[test]
 fn one_failed_draw_fails_the_cell_and_who_fails_often_does_not_change_the_means_of_others() {
     let mut rows = Vec::new();

@@ -127,9 +127,9 @@ function commandOf(row) {
     commands[list].find((argument) => argument.name === COLUMNS[column][row]),
   );
   if (parts.includes(undefined)) return null;
-  const words = parts.every((part) => part.alone !== null)
-    ? parts.map((part) => part.alone)
-    : [...parts.map((part) => part.in_run), commands.run];
+  const chooses = COLUMNS.scheduler[row] === "chosen" && commands.chooses_among_some;
+  const alone = parts.every((part) => part.alone !== null) && !chooses;
+  const words = alone ? parts.map((part) => part.alone) : [...parts.map((part) => part.in_run), commands.run];
   const noise = /^noise\((.*)\)$/.exec(COLUMNS.executor[row]);
   const late = COLUMNS.status[row] === "timed_out" && commands.time_limit !== null;
   return [
@@ -138,6 +138,8 @@ function commandOf(row) {
     `--scheduler ${shellWord(COLUMNS.scheduler[row])}`,
     `--network ${shellWord(COLUMNS.network[row])}`,
     `--seed ${COLUMNS.seed[row]}`,
+    ...(alone && commands.objective ? [`--objective ${commands.objective}`] : []),
+    ...(COLUMNS.numbering?.[row] > 0 ? [`--numberings ${COLUMNS.numbering[row] + 1}`] : []),
     ...(noise ? [`--noise ${shellWord(noise[1])}`] : []),
     ...(late ? [`--time-limit ${commands.time_limit}`] : []),
   ].join(" ");

@@ -60,11 +60,15 @@ impl Ports<'_> {
 
     /// When an op starts after what was scheduled before it, and what it waits for last. Sends what it needs; in a trial, which
     /// begins at a position, the copies are the trial's.
+    ///
+    /// Where a send takes time of its device, it takes it of the ops that come after this one in the order, and where a receive
+    /// does, right before this op.
     #[inline]
     fn start_of(&mut self, op: usize, at: usize, trial: Option<usize>) -> (Time, u32) {
         let way = self.problem.forward();
         let device = self.devices[op];
         let (mut start, mut blame) = self.state.free[device as usize];
+        let mut received = 0.0;
         for &(before, bytes) in way.before.of(op) {
             let producer = before as usize;
             let done = match trial {
@@ -77,8 +81,11 @@ impl Ports<'_> {
             } else if let Some(arrival) = self.copy_of(producer, device, bytes, trial) {
                 (arrival, before)
             } else {
-                let time = way.from.time(from, device, bytes);
-                let arrival;
+                let (send, receive) = self.problem.ends(from, device, bytes);
+                self.state.free[from as usize].0 += send;
+                received += receive;
+                let (done, time) = (done + send, way.from.time(from, device, bytes) - send - receive);
+                let mut arrival;
                 let mut cause = before;
                 if self.contention == Contention::None {
                     arrival = done + time;
@@ -99,6 +106,7 @@ impl Ports<'_> {
                 } else {
                     arrival = done;
                 }
+                arrival += receive;
                 self.note(Copy { device, bytes, arrival, former: NONE, producer: before, position: at as u32 }, trial);
                 // The same op's own transfers do not lead back.
                 (arrival, if cause == op as u32 { before } else { cause })
@@ -107,7 +115,11 @@ impl Ports<'_> {
                 (start, blame) = (arrival, cause);
             }
         }
-        (start, blame)
+        let free = self.state.free[device as usize];
+        match free.0 + received > start {
+            true => (free.0 + received, free.1),
+            false => (start, blame),
+        }
     }
 
     fn copy_of(&self, producer: usize, device: u32, bytes: f64, trial: Option<usize>) -> Option<Time> {
