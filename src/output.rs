@@ -159,7 +159,7 @@ pub(crate) fn shortened(text: &str) -> String {
 const OF_A_RUN: [&str; 4] = ["environment.toml", "suite.toml", "cells.jsonl", "results.parquet"];
 
 /// Refuses to write an answer over a file of a run.
-fn check_place(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_place(path: &Path) -> anyhow::Result<()> {
     let is_of_run = path.file_name().is_some_and(|name| OF_A_RUN.iter().any(|own| name == *own));
     if is_of_run && path.with_file_name(OF_A_RUN[0]).is_file() {
         bail!("{}: belongs to a run: write to another file", path.display());

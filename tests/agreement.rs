@@ -513,8 +513,8 @@ fn terminal(folder: &Path, grid: &ByHand, wrong: &mut Wrong) {
         let mut lines = block.lines();
         let (_, cluster) = lines.next().unwrap().rsplit_once(", ").unwrap();
         let header: Vec<&str> = lines.next().unwrap().split_whitespace().skip(1).collect();
-        let has_mean = header.last() == Some(&"mean");
-        columns.extend(header.iter().filter(|name| **name != "mean").map(|name| format!("{name}@{cluster}")));
+        let has_mean = header.last() == Some(&"all");
+        columns.extend(header.iter().filter(|name| **name != "all").map(|name| format!("{name}@{cluster}")));
         order.clear();
         for line in lines.take(grid.order.len()) {
             let cells: Vec<&str> = line.split_whitespace().collect();

@@ -32,13 +32,13 @@ pub fn summary_tables(summary: &Summary) -> String {
     }
     let blocks = blocks(summary);
     let mean = if blocks.len() == 1 { "mean" } else { "all" };
-    for (nth, Block { setting, columns }) in blocks.iter().enumerate() {
+    if blocks.len() > 1 {
+        text.push_str(&format!("The column 'all' has the mean over the graphs of all {} tables.\n\n", blocks.len()));
+    }
+    for Block { setting, columns } in &blocks {
         text.push_str(&format!(
             "{title} relative to the best of the graph (*), each placer with its best scheduler{setting}\n"
         ));
-        if nth == 0 && blocks.len() > 1 {
-            text.push_str(&format!("The column 'all' has the mean over the graphs of all {} tables\n", blocks.len()));
-        }
         text.push_str(&ratio_table(summary, columns, mean));
         text.push_str(&format!("\n\nTraffic between devices in MB, same placements{setting}\n"));
         text.push_str(&traffic_table(summary, columns));
@@ -307,7 +307,7 @@ random   3.50  -
         let settings: Vec<&str> = titles.iter().filter_map(|title| title.strip_prefix(common)).collect();
         assert_eq!(settings, ["simulate", "noise(op=0.1,transfer=0.1)", "noise(op=0.1,transfer=0.3)"], "{text}");
         assert_eq!(
-            text.matches("The column 'all' has the mean over the graphs of all 3 tables\n").count(),
+            text.matches("The column 'all' has the mean over the graphs of all 3 tables.\n").count(),
             1,
             "{text}"
         );

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::compare::Limits;
 use super::filter::Where;
-use crate::output::{Form, shown, write_file};
+use crate::output::{Form, check_place, shown, write_file};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
@@ -102,6 +102,7 @@ fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<Answer> {
 /// Writes a page: what is replaced has to be one.
 fn write_page(path: &Path, html: &str) -> anyhow::Result<()> {
     const BEGIN: &str = "<!doctype html";
+    check_place(path)?;
     if path.is_file() {
         let mut begin = Vec::new();
         File::open(path)?

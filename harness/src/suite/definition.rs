@@ -445,8 +445,8 @@ impl Suite {
         }
         let names = self.graphs.iter().map(|graph| ("graph", &graph.name));
         for (what, name) in names.chain(self.clusters.iter().map(|cluster| ("cluster", &cluster.name))) {
-            if name.as_ref().is_some_and(|name| name.trim().is_empty() || name.contains(char::is_control)) {
-                let reason = "the name is empty or has a line break or another control character: choose another";
+            if name.as_ref().is_some_and(|name| name.trim().is_empty() || name.contains(['\n', '\r'])) {
+                let reason = "the name is empty or has a line break: choose another";
                 return Err(refuse(
                     format!("{what} {name:?}", name = name.as_deref().unwrap_or_default()),
                     reason.to_owned(),
