@@ -236,6 +236,6 @@ mod tests {
         write_table(&path, &[Row::default()]).unwrap();
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-        assert!(matches!(read_table(&path), Err(TableError::Table { .. })));
+        assert!(matches!(read_table(&path), Err(TableError::Cut { .. })));
     }
 }
