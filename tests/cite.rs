@@ -66,6 +66,12 @@ fn a_graph_is_cited_with_its_model_its_framework_and_its_passes() {
     assert_eq!(keys(&graph), ["huang2019", "jax2018", "placebench", "radford2019"]);
     assert_eq!(keys(&bibtex(folder.path(), &["laich3"])), ["laich2017", "placebench"]);
     assert_one_line_error(&placebench(folder.path(), &["cite", "gpt22"]), "did you mean 'gpt2'?");
+    let undirected = bibtex(folder.path(), &["rmat(scale=8)"]);
+    assert!(
+        undirected.contains("% graph rmat(scale=8): ") && keys(&undirected).contains(&"placebench"),
+        "{undirected}"
+    );
+    assert_one_line_error(&placebench(folder.path(), &["cite", "gnm(vertexes=9)"]), "vertexes");
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     let error = placebench(folder.path(), &["cite", "empty"]);
     assert_one_line_error(&error, "empty: ");

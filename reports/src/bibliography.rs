@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use placebench_algorithms::registry;
 use placebench_datasets::catalogue;
-use placebench_generator::{FAMILIES, PASSES, presets};
+use placebench_generator::{FAMILIES, PASSES, described, presets};
 use placebench_harness::execute::EXECUTORS;
 use placebench_harness::execute::simulate::NETWORK_MODELS;
 use placebench_harness::problem::{DrawnCosts, GraphEntry, ProblemError};
@@ -95,6 +95,16 @@ impl UsedThing {
     /// placebench itself, which every run used.
     pub fn itself() -> Self {
         Self::new("tool", "placebench", "this project")
+    }
+
+    /// What an undirected graph comes from, as in `gnm(vertices=100,edges=200)`; `None` if there is no such family.
+    ///
+    /// # Errors
+    /// One line, if a parameter does not exist or its value makes no sense.
+    pub fn undirected(text: &str) -> Option<Result<Self, String>> {
+        let family = text.split('(').next().unwrap_or_default().trim();
+        let family = FAMILIES.iter().find(|known| known.name == family && known.is_undirected)?;
+        Some(described(text)?.map(|_| Self::new("graph", text, family.source)))
     }
 
     /// A graph, and each of its passes.

@@ -3,6 +3,7 @@
 use crate::output::Exit;
 use std::path::Path;
 
+use anyhow::anyhow;
 use placebench::harness::problem::GraphEntry;
 use placebench::harness::runner::{open_run, read_suite};
 use placebench::reports::{UsedThing, bibtex};
@@ -20,7 +21,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder of a run, finished or not; or a graph: of the catalogue, a preset, or a file [default: placebench alone].
+    /// The folder of a run, finished or not; or a graph: of the catalogue, a preset or family, or a file [default: placebench
+    /// alone].
     what: Option<String>,
 }
 
@@ -47,20 +49,31 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             UsedThing::by_run(&open_run(Path::new(run))?, &read_suite(Path::new(run))?.1?)?
         }
         Some(graph) => {
-            let graph = GraphEntry::named(graph)?;
-            // A file or a folder has to be a graph, and only reading it tells.
-            if graph.file.is_some() {
-                graph.load(0)?;
+            if let Some(undirected) =
+                Some(graph).filter(|file| !Path::new(file).exists()).and_then(UsedThing::undirected)
+            {
+                vec![UsedThing::itself(), undirected.map_err(|error| anyhow!(error))?]
+            } else {
+                directed(graph)?
             }
-            let mut used = vec![UsedThing::itself()];
-            used.extend(UsedThing::graph(&graph)?);
-            used
         }
     };
     let items = used.iter().map(Item::of).collect();
     let text = bibtex(&used);
     form.print(&Answer { used: items, bibtex: text.clone() }, || text)?;
     Ok(Exit::SUCCESS)
+}
+
+/// What a dataflow graph uses.
+fn directed(graph: &str) -> anyhow::Result<Vec<UsedThing>> {
+    let graph = GraphEntry::named(graph)?;
+    // A file or a folder has to be a graph, and only reading it tells.
+    if graph.file.is_some() {
+        graph.load(0)?;
+    }
+    let mut used = vec![UsedThing::itself()];
+    used.extend(UsedThing::graph(&graph)?);
+    Ok(used)
 }
 
 impl<'a> Item<'a> {

@@ -59,7 +59,7 @@ impl Commands {
             run: format!("--run {}", quoted(folder)),
             time_limit: suite.time_limit_seconds,
             objective: (suite.objective != Goal::default()).then(|| suite.objective.to_string()),
-            chooses_among_some: !SCHEDULERS.iter().all(|entry| suite.schedulers.iter().any(|name| *name == entry.name)),
+            chooses_among_some: !SCHEDULERS.iter().all(|entry| suite.schedulers.contains(&entry.name)),
             graphs: graphs.collect(),
             clusters: clusters.collect(),
             placers: placers.map(|(name, alone)| argument("--placer ", name, alone)).collect(),

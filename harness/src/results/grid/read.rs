@@ -259,7 +259,7 @@ impl GridBuilder {
         // A search has the given numbering alone, any other placer all of an instance. Only the registry knows who searches: of the
         // others, those are no searches that placed under another numbering.
         let mut is_numbered: Vec<bool> =
-            self.specs.iter().map(|&spec| is_known_not_to_search(&self.all_specs.name(spec).to_string())).collect();
+            self.specs.iter().map(|&spec| is_known_not_to_search(self.all_specs.name(spec))).collect();
         for CellSoFar { cell, rows } in self.instances.iter().flat_map(|instance| &instance.cells) {
             is_numbered[cell.placer as usize] |= rows.iter().any(|row| row.numbering > 0);
         }
