@@ -63,7 +63,7 @@ pub enum ChoiceError {
 /// assert_eq!(choose_scheduler("cats", &*cats, None, &all)?.name, "online");
 /// let sweep = registry::placer(&"sweep".parse()?)?;
 /// assert_eq!(choose_scheduler("sweep", &*sweep, None, &all)?.name, "chosen");
-/// assert_eq!(choose_scheduler("sweep", &*sweep, None, &all[..1])?.name, all[0].name);
+/// assert_eq!(choose_scheduler("sweep", &*sweep, None, &all[..1])?.name, *all[0].name);
 /// assert!(choose_scheduler("cats", &*cats, Some("pct"), &all).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
