@@ -57,6 +57,12 @@ def interrupt_after(seconds):
     return timer
 
 
+def setUpModule():
+    """Shells start background jobs with SIGINT ignored, and Python leaves that so: then interrupt_after() would stop nothing."""
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+    unittest.addModuleCleanup(signal.signal, signal.SIGINT, earlier)
+
+
 class Graphs(unittest.TestCase):
     def test_a_graph_of_edge_arrays_has_what_the_arrays_say(self):
         graph = fork(memory_bytes=[1, 2, 3], kinds=["ALL", "CPU|GPU", "GPU"], names=["a", "b", "c"])

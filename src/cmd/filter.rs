@@ -30,7 +30,7 @@ pub(crate) fn check_rows(run: &Path, table: &Table) -> anyhow::Result<()> {
 pub(crate) struct Where {
     /// Only rows with these values, as in 'placer=heft,peft graph=nmt network=one_port': suite, graph, passes ('none' without),
     /// cluster, kinds, network, executor, placer (without or with its parameters), placer_spec (as the suite writes it), scheduler,
-    /// repetition, seed, numbering or status.
+    /// repetition, seed, numbering or status. A value with a comma stands in double quotes.
     #[arg(long = "where", value_name = "FILTER")]
     filters: Vec<Filter>,
 }

@@ -79,8 +79,9 @@ pub(crate) struct Args {
     fresh: bool,
 
     /// Runs only the cells with these values, as in 'placer=heft,peft graph=nmt network=one_port': graph, passes ('none' without),
-    /// cluster, kinds, executor, placer (without or with its parameters), placer_spec (as the suite writes it), scheduler, network, repetition, seed or numbering.
-    /// Replaces the suite's 'where'; another filter is another run.
+    /// cluster, kinds, executor, placer (without or with its parameters), placer_spec (as the suite writes it), scheduler, network,
+    /// repetition, seed or numbering. A value with a comma stands in double quotes. Replaces the suite's 'where'; another filter is
+    /// another run.
     #[arg(long = "where", value_name = "FILTER")]
     only: Vec<Filter>,
 

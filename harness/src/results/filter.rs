@@ -12,7 +12,7 @@ use super::{Column, Table, UnknownColumn};
 /// The rows that have, in each column named, one of the values listed; all rows if no column is named.
 ///
 /// Written as `placer=heft,peft graph=nmt network=one_port`. Commas and spaces within parentheses belong to a value, and
-/// so do spaces that no `column=` follows.
+/// so do spaces that no `column=` follows. A value may stand in double quotes: `graph="a, b"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Filter {
@@ -151,7 +151,10 @@ impl Filter {
 
 impl std::fmt::Display for Filter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let term = |(column, values): (&Column, &Vec<String>)| format!("{}={}", column.name(), values.join(","));
+        let term = |(column, values): (&Column, &Vec<String>)| {
+            let values: Vec<_> = values.iter().map(|value| quoted_if_needed(value)).collect();
+            format!("{}={}", column.name(), values.join(","))
+        };
         f.write_str(&self.columns.iter().map(term).collect::<Vec<_>>().join(" "))
     }
 }
@@ -171,7 +174,7 @@ impl FromStr for Filter {
         let mut filter = Self::default();
         for term in terms {
             let (name, values) = term.split_once('=').ok_or_else(|| FilterError::Syntax { term: term.clone() })?;
-            let values = split(values, |c| c == ',');
+            let values: Vec<String> = split(values, |c| c == ',').into_iter().map(unquoted).collect();
             if values.is_empty() {
                 return Err(FilterError::Syntax { term: term.clone() });
             }
@@ -205,22 +208,44 @@ fn is_identifier(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
 }
 
-/// The parts of a text between separators that are outside of parentheses, those without a letter left out.
+/// The parts of a text between separators that are outside of parentheses and of quoted values, those without a letter left out.
 fn split(text: &str, separates: impl Fn(char) -> bool) -> Vec<String> {
     let mut parts = vec![String::new()];
-    let mut depth = 0usize;
+    let (mut depth, mut quoted) = (0usize, false);
+    let mut before = ',';
     for c in text.chars() {
         match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
+            // Doubled within quotes, it ends them and begins them again.
+            '"' if quoted || (depth == 0 && matches!(before, ',' | '=' | '"')) => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth = depth.saturating_sub(1),
             _ => {}
         }
         match parts.last_mut() {
-            Some(part) if depth > 0 || !separates(c) => part.push(c),
+            Some(part) if quoted || depth > 0 || !separates(c) => part.push(c),
             _ => parts.push(String::new()),
+        }
+        if !c.is_whitespace() {
+            before = c;
         }
     }
     parts.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+/// What stands in double quotes, where two are one, or the value as it is.
+fn unquoted(value: String) -> String {
+    match value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) => inner.replace("\"\"", "\""),
+        None => value,
+    }
+}
+
+/// A value as it is read again.
+fn quoted_if_needed(value: &str) -> String {
+    let names_column = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_identifier(name));
+    let ends = split(&format!("{value},next"), |c| c == ',') == [value, "next"];
+    let is_plain = ends && !value.contains('"') && !split(value, char::is_whitespace).iter().any(names_column);
+    if is_plain { value.to_owned() } else { format!("\"{}\"", value.replace('"', "\"\"")) }
 }
 
 #[cfg(test)]
@@ -275,6 +300,32 @@ mod tests {
         assert!(rows("placer_spec=PEFT-1").is_empty());
         let both = "placer=heft".parse::<Filter>().unwrap().and(&"placer=scoring".parse().unwrap());
         assert_eq!(both, "placer=heft,scoring".parse().unwrap());
+    }
+
+    #[test]
+    fn a_value_in_quotes_may_have_any_comma_and_what_is_written_is_read_again() {
+        let values = |text: &str| text.parse::<Filter>().unwrap().values(Column::Graph).to_vec();
+        assert_eq!(values(r#"graph="a, b",c placer=heft"#), ["a, b", "c"]);
+        assert_eq!(values(r#"graph="x placer=y""#), ["x placer=y"]);
+        assert_eq!(values(r#"graph=5" disk,"say ""x"", y""#), ["5\" disk", "say \"x\", y"]);
+        assert_eq!(values("graph=nmt(a=1,b=2),it's drawn"), ["nmt(a=1,b=2)", "it's drawn"]);
+        for value in [
+            "a,b",
+            "a placer=b",
+            "\"a\"",
+            "a (b",
+            "f(a,b)",
+            "it's drawn",
+            "a\" b, c",
+            "a) b, c",
+            "a\",b",
+            "\"",
+            "\"\"",
+            "a\"\",\"",
+        ] {
+            let filter = Filter::default().and_one(Column::Graph, value).and_one(Column::Placer, "heft");
+            assert_eq!(filter.to_string().parse::<Filter>().unwrap(), filter, "{filter}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Placement, Time,
+    TransferOverheads,
 };
 use proptest::prelude::*;
 
@@ -40,6 +41,18 @@ fn wide() -> impl Strategy<Value = Instance> {
     instances(Limits { ops: 150, devices: 5, edges: 400, memory: true, exact: false })
 }
 
+/// The same where each transfer takes of the time of its sender and of its receiver, too.
+fn with_ends(instance: &Instance) -> Instance {
+    let overheads = |from: DeviceId, to: DeviceId| TransferOverheads {
+        send: 0.25 + f64::from(from.0),
+        send_per_byte: 0.125,
+        receive: 0.5 * f64::from(to.0),
+        receive_per_byte: 0.0625,
+    };
+    let cluster = instance.cluster().clone().with_transfer_overheads(overheads).unwrap();
+    Instance::with_memory_rule(instance.graph().clone(), cluster, instance.memory_rule()).unwrap()
+}
+
 /// The makespan with ports, op by op in the order of the schedule, as simply as it can be said.
 fn with_ports(problem: &Problem<'_>, schedule: &Schedule, contention: Contention) -> Time {
     let count = problem.devices;
@@ -48,7 +61,7 @@ fn with_ports(problem: &Problem<'_>, schedule: &Schedule, contention: Contention
     let mut copies: Vec<(u32, f64, u32, Time)> = Vec::new();
     for &op in &schedule.order {
         let to = schedule.devices[op as usize];
-        let mut start: Time = free[to as usize];
+        let (mut start, mut spent): (Time, Time) = (free[to as usize], 0.0);
         for &(producer, bytes) in problem.forward().before.of(op as usize) {
             let (from, done) = (schedule.devices[producer as usize], finish[producer as usize]);
             let copy = copies.iter().find(|copy| (copy.0, copy.1, copy.2) == (producer, bytes, to));
@@ -56,14 +69,18 @@ fn with_ports(problem: &Problem<'_>, schedule: &Schedule, contention: Contention
                 _ if from == to => done,
                 Some(copy) => copy.3,
                 None => {
-                    let time = problem.forward().from.time(from, to, bytes);
+                    let (send, receive) = problem.ends(from, to, bytes);
+                    let time = problem.forward().from.time(from, to, bytes) - send - receive;
+                    let done = done + send;
+                    free[from as usize] += send;
+                    spent += receive;
                     let is_free = contention == Contention::None;
                     let (sent, received) = match is_free {
                         true => (done, done),
                         false => (done.max(sends[from as usize]), done.max(receives[to as usize])),
                     };
                     let begin = sent.max(received);
-                    let arrival = if time > 0.0 { begin + time } else { done };
+                    let arrival = if time > 0.0 || is_free { begin + time } else { done } + receive;
                     if time > 0.0 {
                         let is_shared = contention == Contention::Shared;
                         sends[from as usize] = if is_shared { sent } else { begin } + time;
@@ -75,7 +92,7 @@ fn with_ports(problem: &Problem<'_>, schedule: &Schedule, contention: Contention
             };
             start = start.max(arrival);
         }
-        finish[op as usize] = start + problem.exec(op as usize, to);
+        finish[op as usize] = start.max(free[to as usize] + spent) + problem.exec(op as usize, to);
         free[to as usize] = finish[op as usize];
     }
     free.into_iter().fold(0.0, Time::max)
@@ -151,7 +168,10 @@ proptest! {
     }
 
     #[test]
-    fn a_change_with_ports_is_worth_what_the_schedule_is_from_scratch(instance in wide(), seed in any::<u64>()) {
+    fn a_change_with_ports_is_worth_what_the_schedule_is_from_scratch(
+        instance in wide(), has_ends in any::<bool>(), seed in any::<u64>()
+    ) {
+        let instance = if has_ends { with_ends(&instance) } else { instance };
         let problem = Problem::new(&instance, 1.0);
         let Some(schedule) = start(&problem) else { return Ok(()) };
         for contention in [Contention::None, Contention::OneAtATime, Contention::Shared] {
