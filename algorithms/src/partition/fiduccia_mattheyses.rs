@@ -128,7 +128,14 @@ impl FiducciaMattheyses {
             patience: u32::MAX,
             worthwhile: 0.0,
         };
-        Effort { balance_anywhere: true, propagation: 0, global: Some(config), local: None, local_share: 1.0 }
+        Effort {
+            balance_anywhere: true,
+            propagation: 0,
+            global: Some(config),
+            loosened: 0,
+            local: None,
+            local_share: 1.0,
+        }
     }
 }
 

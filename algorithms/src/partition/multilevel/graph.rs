@@ -210,8 +210,8 @@ impl Structure for Graph<'_> {
     }
 
     #[inline]
-    fn most_connections(&self, vertex: u32) -> usize {
-        self.degree(vertex)
+    fn most_connections(&self, vertex: u32, blocks: usize) -> usize {
+        self.degree(vertex).min(blocks)
     }
 
     fn whole_connection(&self, vertex: u32) -> i64 {

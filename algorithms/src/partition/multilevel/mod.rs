@@ -77,14 +77,15 @@ impl Named for Coarsening {
 ///
 /// **Coarsening** visits the vertices by degree, low degrees first. Each joins the cluster to which its edges weigh most: label
 /// propagation with a bound on weight and members. If all edges are equal, the weight is divided by the root of the cluster's
-/// weight. Vertices whose favourite cluster is full join each other. On small graphs, every second run keeps clusters within
-/// communities of large modularity.
+/// weight. Vertices whose favourite cluster is full join each other. With nets always, and on small graphs in every second run,
+/// clusters stay within communities of large modularity.
 ///
 /// The **initial partition** bisects the coarsest graph recursively. Each bisection is multilevel itself, and begins with
 /// greedy graph growing from several seeds and by several rules.
 ///
 /// **Refinement** at each level of the way back is FM between all blocks: first one search from the whole boundary, then one
-/// from each boundary vertex. Every search is undone back to its least cut.
+/// from each boundary vertex. Every search is undone back to its least cut. Except with `fast`, the first is repeated while
+/// blocks may be 5 % too heavy; then they are balanced, and all of that is undone unless the cut fell.
 ///
 /// Threads share the work on large graphs, and their number does not change the partition. They cluster ranges of vertices
 /// concurrently, then the vertices that prefer a cluster beyond their range. They look for moves that lower the cut
@@ -92,7 +93,7 @@ impl Named for Coarsening {
 /// delta over the partition; what they found is carried out in turn, as far as it still holds.
 ///
 /// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (if there are hubs) and the slabs of
-/// [`LevelSlabs`](super::LevelSlabs) replace the initial partition if they cut less.
+/// [`LevelSlabs`](super::LevelSlabs) replace the initial partition if they cut less. Of several runs one may begin with them.
 ///
 /// # Reference
 /// B. Hendrickson, R. Leland: A multilevel algorithm for partitioning graphs. Supercomputing 1995,
@@ -101,9 +102,11 @@ impl Named for Coarsening {
 /// H. Meyerhenke, P. Sanders, C. Schulz: Partitioning complex networks via size-constrained clustering. SEA 2014,
 /// doi:10.1007/978-3-319-07959-2_30. Communities: T. Heuer, S. Schlag: Improving coarsening schemes for hypergraph
 /// partitioning by exploiting community structure. SEA 2017, doi:10.4230/LIPIcs.SEA.2017.21. Localised FM: P. Sanders,
-/// C. Schulz: Engineering multilevel graph partitioning algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya,
-/// Ü. V. Çatalyürek: Multilevel algorithms for acyclic partitioning of directed acyclic graphs. SIAM Journal on Scientific
-/// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865; O. Moreira, M. Popp, C. Schulz: Graph partitioning with
+/// C. Schulz: Engineering multilevel graph partitioning algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40.
+/// Blocks that may be too heavy for a while: N. Maas, L. Gottesbüren, D. Seemaier: Parallel unconstrained local search for
+/// partitioning irregular graphs. ALENEX 2024. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya, Ü. V. Çatalyürek:
+/// Multilevel algorithms for acyclic partitioning of directed acyclic graphs. SIAM Journal on Scientific Computing 41 (2019),
+/// A2117–A2145, doi:10.1137/18M1176865; O. Moreira, M. Popp, C. Schulz: Graph partitioning with
 /// acyclicity constraints. SEA 2017, doi:10.4230/LIPIcs.SEA.2017.30. Borders by flows: P. Sanders, C. Schulz 2011, as above;
 /// balance by piercing: M. Hamann, B. Strasser: Graph bisection with Pareto optimization. ACM Journal of Experimental
 /// Algorithmics 23 (2018), doi:10.1145/3173045.

@@ -262,8 +262,15 @@ impl Structure for Nets {
     }
 
     #[inline]
-    fn most_connections(&self, vertex: u32) -> usize {
-        self.nets_of(vertex).iter().map(|&net| self.row(net).len() - 1).sum()
+    fn most_connections(&self, vertex: u32, blocks: usize) -> usize {
+        let mut most = 0;
+        for &net in self.nets_of(vertex) {
+            most += self.row(net).len() - 1;
+            if most >= blocks {
+                return blocks;
+            }
+        }
+        most
     }
 
     fn whole_connection(&self, vertex: u32) -> i64 {

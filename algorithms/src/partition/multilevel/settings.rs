@@ -9,7 +9,7 @@ use crate::Named;
 pub enum Preset {
     /// Coarse clusters, label propagation, and hill-climbing with one search for the whole boundary.
     Fast,
-    /// Hill-climbing also from each boundary vertex of its own, twice a level.
+    /// Hill-climbing also while blocks may be too heavy, and from each boundary vertex of its own, twice a level.
     Default,
     /// Many such passes, several initial partitions carried to the end, and V-cycles.
     Quality,
@@ -62,8 +62,14 @@ impl Preset {
         };
         let global = |rounds, patience| search(usize::MAX, rounds, patience);
         let local = |rounds, patience| search(1, rounds, patience);
-        let initial =
-            Effort { balance_anywhere: false, propagation: 2, global: global(3, 100), local: None, local_share: 1.0 };
+        let initial = Effort {
+            balance_anywhere: false,
+            propagation: 2,
+            global: global(3, 100),
+            loosened: 0,
+            local: None,
+            local_share: 1.0,
+        };
         let shared = Settings {
             target_per_block: 40,
             bisection_target: 120,
@@ -88,6 +94,7 @@ impl Preset {
                     balance_anywhere: true,
                     propagation: 0,
                     global: global(2, 500).map(|global| FmConfig { worthwhile: 0.0002, ..global }),
+                    loosened: 1,
                     local: local(2, 15),
                     local_share: 0.4,
                 };
@@ -98,6 +105,7 @@ impl Preset {
                     balance_anywhere: true,
                     propagation: 0,
                     global: global(3, 5000),
+                    loosened: 1,
                     local: local(10, 20),
                     local_share: 1.0,
                 };
@@ -118,11 +126,16 @@ impl Preset {
         match self {
             Self::Fast => settings,
             Self::Default => {
-                let longer = |global| FmConfig { rounds: 6, patience: 2000, ..global };
-                let effort = Effort { global: settings.effort.global.map(longer), ..settings.effort };
-                Settings { trials_if_small: 12, runs_if_small: 4, effort, ..settings }
+                let longer = |global| FmConfig { rounds: 4, patience: 2000, ..global };
+                let global = settings.effort.global.map(longer);
+                let effort = Effort { global, loosened: 2, ..settings.effort };
+                let initial = Effort { loosened: 1, ..settings.initial };
+                Settings { trials_if_small: 6, runs_if_small: 3, initial, effort, ..settings }
             }
-            Self::Quality => Settings { runs_if_small: 6, ..settings },
+            Self::Quality => {
+                let effort = Effort { loosened: 2, ..settings.effort };
+                Settings { runs_if_small: 4, effort, ..settings }
+            }
         }
     }
 }

@@ -158,9 +158,8 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
         };
         let done: Vec<Finished> = all.into_par_iter().with_max_len(1).map(finish).collect();
         let least = done.iter().map(|run| run.initial).min();
-        // The initial partitions are refined already, the start is not.
-        let is_near = |start: &&Start| runs > 1 && least.is_none_or(|initial| start.is_near(initial));
-        let refined = start.as_ref().filter(is_near).map(|start| self.cycle(&start.block_of, 0));
+        let is_worth_it = |start: &&Start| runs > 1 && least.is_none_or(|best| start.is_worth_a_run(best));
+        let refined = start.as_ref().filter(is_worth_it).map(|start| self.cycle(&start.block_of, 0));
         let best = done.into_iter().map(|run| run.scored).chain(refined).min_by_key(|scored| scored.score);
         match (start, best) {
             // Balancing may have cost more than refinement gained.

@@ -83,8 +83,8 @@ pub(crate) trait Structure: Sync + Sized {
         &[]
     }
 
-    /// The most blocks that a vertex can be connected to.
-    fn most_connections(&self, vertex: u32) -> usize;
+    /// The most blocks, of those that there are, that a vertex can be connected to.
+    fn most_connections(&self, vertex: u32, blocks: usize) -> usize;
 
     /// The connection of a vertex to the block that all its neighbours are in.
     fn whole_connection(&self, vertex: u32) -> i64;

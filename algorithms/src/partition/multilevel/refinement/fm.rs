@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::balancing::rebalance;
 use super::delta::{Workspace, search_together};
 use super::gain_cache::{Change, GainUpdate, Target};
 use super::greedy::{greedy, most_promising};
@@ -31,6 +32,10 @@ pub(crate) struct FmConfig {
 const MANY: usize = 20_000;
 /// Rounds of greedy moves before such a search.
 const GREEDY_ROUNDS: u32 = 12;
+/// While a search is loosened, a block may exceed what it may weigh by this share of what the largest may weigh.
+const SLACK: f64 = 0.05;
+/// Passes after a loosened one, at most.
+const AFTER_LOOSENED: u32 = 2;
 /// Run one search in 64 concurrently: denser ones disturb each other.
 const SPARSE: usize = 64;
 /// Concurrent searches, at most.
@@ -84,6 +89,47 @@ impl Fm {
             if gained == 0 || (gained as f64) < config.min_improvement * (cut - total + gained) as f64 {
                 break;
             }
+        }
+        total
+    }
+
+    /// Loosened passes, as long as they help and at most `rounds` times: one pass while blocks may be too heavy, balancing, and some
+    /// passes as always, all undone unless the cut fell. Returns by how much it fell. Does nothing where directions matter, or
+    /// blocks are too heavy already.
+    ///
+    /// # Reference
+    /// N. Maas, L. Gottesbüren, D. Seemaier: Parallel unconstrained local search for partitioning irregular graphs. ALENEX 2024. There a
+    /// move into a full block pays for what leaves it again; here its weight has a limit.
+    pub(crate) fn refine_loosened<S: Structure>(
+        &mut self,
+        partition: &mut PartitionedGraph<'_, S>,
+        config: &FmConfig,
+        rounds: u32,
+        random: &mut Random,
+        stop: &StopToken,
+    ) -> i64 {
+        let largest = partition.max_block_weights.iter().copied().max().unwrap_or(0);
+        let mut total = 0;
+        for _ in 0..rounds {
+            if partition.overload() > 0 || partition.graph.is_directed() || stop.is_stopped() {
+                break;
+            }
+            let (cut, before) = (partition.cut(), partition.block_of.clone());
+            partition.grace = (largest as f64 * SLACK) as i64;
+            self.refine(partition, &FmConfig { rounds: 1, ..*config }, random, stop);
+            partition.grace = 0;
+            rebalance(partition, false);
+            self.refine(partition, &FmConfig { rounds: AFTER_LOOSENED, ..*config }, random, stop);
+            let gained = cut - partition.cut();
+            if partition.overload() > 0 || gained <= 0 {
+                for (vertex, &block) in (0..).zip(&before) {
+                    if partition.block_of[vertex as usize] != block {
+                        partition.relocate(vertex, block, |_, _, _| ());
+                    }
+                }
+                break;
+            }
+            total += gained;
         }
         total
     }
@@ -245,6 +291,31 @@ mod tests {
                 assert_eq!((partition.cut(), partition.overload()), (before - gain, 0));
             }
         }
+    }
+
+    #[test]
+    fn loosened_passes_lower_the_cut_further_keep_blocks_within_and_leave_what_they_cannot_lower() {
+        let (mut helped, mut in_vain) = (0, 0);
+        for seed in 0..40 {
+            let blocks = [2usize, 3, 8][seed as usize % 3];
+            let graph = Graph::tangle(seed);
+            let max_block_weights = vec![graph.total_weight() / blocks as i64 * 21 / 20 + 4; blocks];
+            let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
+            let mut partition = PartitionedGraph::new(&graph, &max_block_weights, block_of, |_| true);
+            let (mut fm, mut random, stop) = (Fm::new(200), Random::new(seed, 9), StopToken::default());
+            rebalance(&mut partition, true);
+            fm.refine(&mut partition, &configs()[0], &mut random, &stop);
+            let (before, overload) = (partition.block_of.clone(), partition.overload());
+            let cut = graph.cut(&before);
+            let gain = fm.refine_loosened(&mut partition, &configs()[0], 3, &mut random, &stop);
+            assert_eq!((graph.cut(&partition.block_of), partition.cut()), (cut - gain, cut - gain));
+            assert_eq!((partition.grace, partition.overload()), (0, overload));
+            if gain == 0 {
+                assert_eq!(partition.block_of, before);
+            }
+            *(if gain > 0 { &mut helped } else { &mut in_vain }) += 1;
+        }
+        assert!(helped >= 5 && in_vain >= 5, "{helped} helped, {in_vain} in vain");
     }
 
     #[test]

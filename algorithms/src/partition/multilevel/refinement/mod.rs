@@ -31,6 +31,9 @@ pub(crate) struct Effort {
     pub(crate) propagation: u32,
     /// Hill-climbing after it, with one search for the whole boundary.
     pub(crate) global: Option<FmConfig>,
+    /// How often, at most, the same is then tried while blocks may be too heavy. After as many levels in a row on which that did
+    /// not help, finer levels do without.
+    pub(crate) loosened: u32,
     /// Hill-climbing after that, with a search from every few boundary vertices.
     pub(crate) local: Option<FmConfig>,
     /// If a larger share of the vertices is at a boundary, there are no local searches: they cost much and find little.
@@ -44,16 +47,17 @@ const LONG: usize = 16_384;
 /// Vertices of a graph on which every refinement is cheap.
 const SMALL: usize = 5000;
 
-/// Balances, then lowers the cut.
+/// Balances, then lowers the cut. Returns whether loosened searches helped.
 pub(crate) fn refine<S: Structure>(
     partition: &mut PartitionedGraph<'_, S>,
     effort: &Effort,
     random: &mut Random,
     stop: &StopToken,
-) {
+) -> bool {
     rebalance(partition, effort.balance_anywhere);
     propagate(partition, effort.propagation);
     let mut fm = Fm::new(partition.graph.len());
+    let mut helped = false;
     for (config, share) in [(&effort.global, 1.0), (&effort.local, effort.local_share)] {
         let Some(config) = config else { continue };
         if share < 1.0
@@ -63,7 +67,11 @@ pub(crate) fn refine<S: Structure>(
             continue;
         }
         fm.refine(partition, config, random, stop);
+        if share == 1.0 && effort.loosened > 0 {
+            helped = fm.refine_loosened(partition, config, effort.loosened, random, stop) > 0;
+        }
     }
+    helped
 }
 
 /// A partition of the finest graph.
@@ -84,6 +92,7 @@ pub(crate) fn uncoarsen<S: Structure>(
     stop: &StopToken,
 ) -> Scored {
     let mut left: Option<(Refined, Vec<u32>)> = None;
+    let (mut loosened, mut in_vain) = (effort.loosened, 0);
     let mut coarsest = Some(coarsest);
     loop {
         let graph: &S = levels.last().map_or(finest, |level| &level.graph);
@@ -99,7 +108,11 @@ pub(crate) fn uncoarsen<S: Structure>(
             None => PartitionedGraph::new(graph, max_block_weights, coarsest.take().unwrap_or_default(), |_| true),
         };
         let balance_anywhere = effort.balance_anywhere && levels.is_empty();
-        refine(&mut partition, &Effort { balance_anywhere, ..*effort }, random, stop);
+        let helped = refine(&mut partition, &Effort { balance_anywhere, loosened, ..*effort }, random, stop);
+        in_vain = if helped { 0 } else { in_vain + 1 };
+        if in_vain >= effort.loosened {
+            loosened = 0;
+        }
         if levels.is_empty() {
             return Scored { score: (partition.overload(), partition.cut()), block_of: partition.block_of };
         }

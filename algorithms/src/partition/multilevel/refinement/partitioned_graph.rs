@@ -40,6 +40,8 @@ pub(crate) struct PartitionedGraph<'g, S> {
     connections: Vec<Connection>,
     /// Where the pins of nets are.
     pub(crate) pins: PinCounts,
+    /// By how much blocks may exceed what they may weigh while a search is loosened.
+    pub(crate) grace: i64,
 }
 
 impl<'g, S: Structure> PartitionedGraph<'g, S> {
@@ -55,7 +57,7 @@ impl<'g, S: Structure> PartitionedGraph<'g, S> {
         let pins = PinCounts::new(graph, blocks, &block_of);
         let is_boundary = |vertex: u32| maybe_boundary(vertex) && graph.is_torn(vertex, &block_of, |net| pins.row(net));
         let (rows, connections) = fill_rows(graph, blocks, &block_of, &pins, is_boundary);
-        Self { graph, max_block_weights, block_of, block_weights, rows, connections, pins }
+        Self { graph, max_block_weights, block_of, block_weights, rows, connections, pins, grace: 0 }
     }
 
     #[inline]
@@ -82,7 +84,7 @@ impl<'g, S: Structure> PartitionedGraph<'g, S> {
     /// Connections that a row must have room for.
     #[inline]
     pub(crate) fn row_room(&self, vertex: u32) -> usize {
-        self.graph.most_connections(vertex).min(self.blocks())
+        self.graph.most_connections(vertex, self.blocks())
     }
 
     /// The connections of a vertex, if it is or was at a boundary.
@@ -140,10 +142,10 @@ impl<'g, S: Structure> PartitionedGraph<'g, S> {
         }
     }
 
-    /// The weight that may still be added to a block.
+    /// The weight that may still be added to a block, with the grace that it has.
     #[inline]
     pub(crate) fn room(&self, block: u32) -> i64 {
-        self.max_block_weights[block as usize] - self.block_weights[block as usize]
+        self.max_block_weights[block as usize] + self.grace - self.block_weights[block as usize]
     }
 
     /// Whether a move brings the weights of the two blocks closer.
@@ -250,7 +252,7 @@ fn fill_rows<S: Structure>(
     pins: &PinCounts,
     is_boundary: impl Fn(u32) -> bool + Sync,
 ) -> (Vec<Place>, Vec<Connection>) {
-    let room = |vertex: u32| graph.most_connections(vertex).min(blocks);
+    let room = |vertex: u32| graph.most_connections(vertex, blocks);
     let mut rows = vec![Place::NONE; graph.len()];
     // First where each row begins in its stretch.
     let lay_out = |(first, rows): (usize, &mut [Place])| {
