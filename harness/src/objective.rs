@@ -9,7 +9,7 @@ use placebench_algorithms::{Algorithm, Decision, Judgement, Objective, PlaceErro
 use placebench_datasets::{Cluster, DeviceId, Instance, MemoryRule, PlacedGraph};
 
 use crate::execute::simulate::{NetworkModel, Noise, Simulator};
-use crate::execute::{ExecutionError, Executor, Noisy, Order};
+use crate::execute::{ExecutionError, Executor, Noisy, Order, Replay};
 use crate::memory::MemoryUse;
 use crate::statistics::mean;
 use crate::steady_state::SteadyState;
@@ -43,6 +43,8 @@ pub struct SimulatedObjective {
     goal: Goal,
     /// By how much costs vary, if the mean over draws is what counts.
     noise: Option<Noise>,
+    /// Whether what counts is the simulation in which devices repeat the order of the ops.
+    replays_ops: bool,
 }
 
 /// Draws of an objective under noise.
@@ -61,12 +63,18 @@ impl SimulatedObjective {
         }
         schedulers.sort_by_key(|scheduler| &*scheduler.name != Pct::NAME);
         let names = schedulers.iter().map(|scheduler| Arc::clone(&scheduler.name)).collect();
-        Self { network, schedulers, names, goal: Goal::Makespan, noise: None }
+        Self { network, schedulers, names, goal: Goal::Makespan, noise: None, replays_ops: false }
     }
 
     /// The same runs, of which something else is minimised.
     pub fn minimising(self, goal: Goal) -> Self {
         Self { goal, ..self }
+    }
+
+    /// The same for executors that repeat the order of the ops, as the simulation with a scheduler has it, and receive a tensor when
+    /// an op needs it. Where a receive takes time of its device, that is not what the scheduler did.
+    pub fn replaying_ops(self) -> Self {
+        Self { replays_ops: true, ..self }
     }
 
     /// The scheduler that executes a decision: the one that it names, or the first.
@@ -101,7 +109,18 @@ impl Objective for SimulatedObjective {
                 continue;
             }
             let order = Order { scheduler: &**scheduler, plan: decision.plan.as_ref() };
-            let run = |simulator: &Simulator| simulator.execute(&placed, order, stop);
+            let cluster = instance.cluster();
+            let replays = self.replays_ops && (cluster.sends_cost() || cluster.receives_cost());
+            let run = |simulator: &Simulator| {
+                let timeline = simulator.execute(&placed, order, stop)?;
+                match replays {
+                    true => {
+                        let replay = Replay::of_ops(&placed, &timeline);
+                        simulator.execute(&placed, Order { scheduler: &replay, plan: None }, stop)
+                    }
+                    false => Ok(timeline),
+                }
+            };
             let draws = |noise| Noisy { simulator, noise, seed: DRAWN_FROM }.makespans(run, Timeline::makespan);
             let outcome =
                 run(&simulator).and_then(|timeline| Ok((timeline, self.noise.map(draws).transpose()?.and_then(mean))));

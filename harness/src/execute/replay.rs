@@ -74,6 +74,15 @@ pub struct Replay {
     pub order: Vec<Vec<Task>>,
 }
 
+impl Replay {
+    /// The order of the ops alone, as a timeline has them.
+    pub fn of_ops(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Self {
+        let mut order = order_of(placed, timeline);
+        order.iter_mut().for_each(|tasks| tasks.retain(|task| matches!(task, Task::Op(_))));
+        Self { order }
+    }
+}
+
 impl Scheduler for Replay {
     fn start<'a>(
         &self,

@@ -25,6 +25,8 @@ pub struct ExecutorEntry {
     /// Whether placements of one graph take turns in a suite, so that their makespans compare
     /// ([`Executor::execute_all`]). Their rows come together.
     pub takes_turns: bool,
+    /// Whether it is told the order of the ops alone: devices send and receive as these need.
+    pub orders_ops: bool,
     /// The names of the [`ExecuteSettings`](super::ExecuteSettings) that it heeds.
     pub settings: &'static [&'static str],
     /// Makes one.
@@ -69,6 +71,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "discrete events in simulated time; the default",
         measures: false,
         takes_turns: false,
+        orders_ops: false,
         settings: &[],
         make: |setup| Ok(simulating(Simulator::new(setup.network), setup.noise, setup.seed)),
     },
@@ -77,6 +80,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "a thread or process a device, waiting or computing for each op, moving real bytes",
         measures: true,
         takes_turns: false,
+        orders_ops: false,
         settings: &["warm_up", "repetitions", "order", "kernel", "transport", "mean_op", "oversubscribe", "hosts"],
         make: |setup| Ok(Box::new(Threads::new(setup))),
     },
@@ -85,6 +89,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "the real ops of a JAX function, a process a device; needs Python with JAX",
         measures: true,
         takes_turns: true,
+        orders_ops: true,
         settings: FRAMEWORK,
         make: |setup| Ok(Box::new(Driver::new("jax", setup)?)),
     },
@@ -93,6 +98,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "the real ops of a PyTorch step, a process a device; needs Python with PyTorch",
         measures: true,
         takes_turns: true,
+        orders_ops: true,
         settings: FRAMEWORK,
         make: |setup| Ok(Box::new(Driver::new("torch", setup)?)),
     },
@@ -101,6 +107,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "the real ops of a TensorFlow graph, a worker a device; needs Python with TensorFlow",
         measures: true,
         takes_turns: false,
+        orders_ops: true,
         settings: &["warm_up", "repetitions", "order", "hosts"],
         make: |setup| Ok(Box::new(Driver::new("tensorflow", setup)?)),
     },
@@ -109,6 +116,7 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         doc: "kernels and copies on NVIDIA GPUs, or on parts of one; needs a build with the feature cuda",
         measures: true,
         takes_turns: false,
+        orders_ops: false,
         settings: &["warm_up", "repetitions", "order", "kernel", "virtual_devices", "launch", "hosts"],
         make: make_cuda,
     },

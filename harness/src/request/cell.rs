@@ -11,7 +11,7 @@ use placebench_generator::Passes;
 use crate::changed::Executed;
 use crate::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
 use crate::execute::simulate::{NetworkModel, Noise};
-use crate::execute::{ExecuteSettings, Executor, ExecutorEntry, Notify};
+use crate::execute::{ExecuteSettings, Executor, ExecutorEntry, Notify, OrderMode};
 use crate::numbering::{drawn_decision, mixed};
 use crate::objective::{NamedScheduler, SimulatedObjective};
 use crate::problem::GraphEntry;
@@ -195,7 +195,11 @@ impl CellRequest<'_> {
 
     /// What a search minimises.
     pub(super) fn objective(&self) -> SimulatedObjective {
-        SimulatedObjective::new(self.network, self.schedulers).minimising(self.goal)
+        let objective = SimulatedObjective::new(self.network, self.schedulers).minimising(self.goal);
+        match self.executor.orders_ops && self.settings.order == OrderMode::Replay {
+            true => objective.replaying_ops(),
+            false => objective,
+        }
     }
 
     /// The scheduler that executes a placement: that of the cell, or the one that the search found best.
