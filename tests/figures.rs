@@ -205,6 +205,37 @@ fn a_cell_is_shown_by_name_and_mistakes_are_told_in_one_line() {
 }
 
 #[test]
+fn a_named_cell_is_of_the_rows_that_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = "name = \"two\"\nplacers = [\"heft\"]\nschedulers = [\"pct\"]\nnetworks = [\"contention_free\", \"one_port\"]\n\
+                 [[graph]]\nname = \"g\"\nleveled = { levels = 3, nodes_per_level = [3, 3] }\n\
+                 [[graph]]\nname = \"h, i\"\nleveled = { levels = 3, nodes_per_level = [3, 3] }\n[[cluster]]\npreset = \"laich7\"\n";
+    std::fs::write(folder.path().join("two.toml"), suite).unwrap();
+    let asked = |args: &[&str]| placebench(folder.path(), args);
+    assert!(asked(&["run", "two.toml", "--out", "two", "-q"]).status.success());
+    let gantt = |filter: &str| {
+        asked(&["figure", "two", "-k", "gantt", "--cell", "g/heft/pct", "--out", "f", "--where", filter])
+    };
+    for network in ["one_port", "contention_free"] {
+        let drawn = gantt(&format!("network={network}"));
+        assert!(
+            text(&drawn.stdout).contains(&format!(", {network}.")),
+            "{}{}",
+            text(&drawn.stdout),
+            text(&drawn.stderr)
+        );
+    }
+    let refused = gantt("graph=\"h, i\"");
+    let error = text(&refused.stderr);
+    assert!(!refused.status.success() && error.contains("no row that counts is of its instance"), "{error}");
+    let empty = asked(&["compare", "two", "two", "--where", "graph=h"]);
+    assert!(text(&empty.stderr).contains("did you mean '\"h, i\"'"), "{}", text(&empty.stderr));
+    assert!(asked(&["run", "two.toml", "--out", "one", "-q", "--where", "network=one_port"]).status.success());
+    let apart = asked(&["compare", "two", "one", "--where", "network=contention_free"]);
+    assert!(text(&apart.stderr).contains("one has no row that counts here"), "{}", text(&apart.stderr));
+}
+
+#[test]
 fn without_a_name_the_cell_is_the_tables_best_whatever_a_single_numbering_says() {
     let folder = tempfile::tempdir().unwrap();
     let suite = "name = \"lucky\"\nplacers = [\"random\", \"hashing\"]\nschedulers = [\"pct\"]\nnumberings = 12\n\

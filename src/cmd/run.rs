@@ -78,8 +78,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "out")]
     fresh: bool,
 
-    /// Runs only the cells with these values, as in 'placer=heft,peft graph=nmt network=one_port': graph, passes ('none' without),
-    /// cluster, kinds, executor, placer (without or with its parameters), placer_spec (as the suite writes it), scheduler, network,
+    /// Runs only the cells with these values, as in 'placer=heft,peft graph=nmt network=one_port': suite, graph, passes ('none'
+    /// without), cluster, kinds, executor, placer (without or with its parameters), placer_spec (as the suite writes it), scheduler, network,
     /// repetition, seed or numbering. A value with a comma stands in double quotes. Replaces the suite's 'where'; another filter is
     /// another run.
     #[arg(long = "where", value_name = "FILTER")]

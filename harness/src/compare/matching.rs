@@ -123,7 +123,11 @@ pub(super) fn cells(rows: &Table, metrics: &[Metric], any_suite: bool) -> Polars
 }
 
 pub(super) fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsResult<ComparisonError> {
-    let mut reason = "every name is in both runs, but never in the same combination".to_owned();
+    let empty = [old, new].into_iter().find(|run| run.table.height() == 0);
+    let mut reason = match empty {
+        Some(run) => format!("{} has no row that counts here", run.name),
+        None => "every name is in both runs, but never in the same combination".to_owned(),
+    };
     let names = [
         Column::Suite,
         Column::Seed,
@@ -135,7 +139,8 @@ pub(super) fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool)
         Column::Placer,
         Column::Scheduler,
     ];
-    for column in names.into_iter().filter(|&column| !any_suite || column != Column::Suite) {
+    let names = if empty.is_some() { &[][..] } else { &names };
+    for &column in names.iter().filter(|&&column| !any_suite || column != Column::Suite) {
         // Placers match by what tables print.
         let name = if column == Column::Placer { col("placer") } else { column.expr() };
         let [there, here] = [old.table.distinct_values(name.clone())?, new.table.distinct_values(name)?];

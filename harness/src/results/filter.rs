@@ -134,8 +134,9 @@ impl Filter {
                     }
                     known.sort_unstable();
                     known.dedup();
+                    let known: Vec<String> = known.iter().map(|known| quoted_if_needed(known)).collect();
                     let remedy = did_you_mean(value, known.iter().map(String::as_str));
-                    let column = column.title();
+                    let column = column.name();
                     return Err(FilterError::Value { column, value: value.clone(), remedy });
                 }
             }
@@ -243,7 +244,9 @@ fn unquoted(value: String) -> String {
 /// A value as it is read again.
 fn quoted_if_needed(value: &str) -> String {
     let names_column = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_identifier(name));
-    let ends = split(&format!("{value},next"), |c| c == ',') == [value, "next"];
+    // What stands without quotes is read as words with one blank between them.
+    let ends = split(&format!("{value},next"), |c| c == ',') == [value, "next"]
+        && split(value, char::is_whitespace).join(" ") == value;
     let is_plain = ends && !value.contains('"') && !split(value, char::is_whitespace).iter().any(names_column);
     if is_plain { value.to_owned() } else { format!("\"{}\"", value.replace('"', "\"\"")) }
 }
@@ -322,6 +325,9 @@ mod tests {
             "\"",
             "\"\"",
             "a\"\",\"",
+            "two  blanks",
+            "a\ttab",
+            " led",
         ] {
             let filter = Filter::default().and_one(Column::Graph, value).and_one(Column::Placer, "heft");
             assert_eq!(filter.to_string().parse::<Filter>().unwrap(), filter, "{filter}");
@@ -335,6 +341,7 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert!(error("heft").contains("write column=value"));
+        assert_eq!(error("placer_spec=hefft"), "no row has placer_spec 'hefft': did you mean 'heft'?");
         assert!(error("placer=").contains("write column=value"));
         assert_eq!(error("placr=heft"), "no column 'placr' to filter by: did you mean 'placer'?");
         assert_eq!(error("graph=nmtt"), "no row has graph 'nmtt': did you mean 'nmt'?");

@@ -11,7 +11,7 @@ use placebench_datasets::{DataflowGraph, Instance, PlacedGraph};
 use placebench_harness::problem::ProblemError;
 use placebench_harness::request::CHOSEN;
 use placebench_harness::results::grid::{Candidates, DROP_FAILING, Grid, GridError, Standings};
-use placebench_harness::results::{CellKey, Table};
+use placebench_harness::results::{CellKey, Column, Filter, Table};
 use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
 use placebench_harness::suite::{Cell, PlacerEntry, PlanError, Positions, RunPlan, Suite};
 use polars::prelude::PolarsError;
@@ -145,7 +145,7 @@ pub(super) fn of_cells(
     let plan = Arc::new(RunPlan::new(read_suite(run)?.1?)?);
     let cells: Vec<Cell> = match wanted.is_empty() {
         true => best_cell(&plan, table)?.into_iter().collect(),
-        false => wanted.iter().map(|wanted| find_cell(&plan, wanted)).collect::<Result<_, _>>()?,
+        false => wanted.iter().map(|wanted| find_cell(&plan, table, wanted)).collect::<Result<_, _>>()?,
     };
     let mut figures = Vec::new();
     for cell in cells {
@@ -205,16 +205,33 @@ fn best_cell(plan: &RunPlan, table: &Table) -> Result<Option<Cell>, CellsError> 
     Ok(rows.first().and_then(|row| plan.cells.get(Positions::new(plan).of(&row.key())?).copied()))
 }
 
-/// The first repetition of the cell with a name.
-fn find_cell(plan: &RunPlan, wanted: &str) -> Result<Cell, CellsError> {
+/// The first cell with a name, in the order of the suite, of those that have a row in the table.
+fn find_cell(plan: &RunPlan, table: &Table, wanted: &str) -> Result<Cell, CellsError> {
     let names = |cell: Cell| {
         let CellKey { graph, cluster, placer, scheduler, executor, .. } = plan.key(cell);
         let plain = [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")];
         let of_executor = plain.clone().map(|name| format!("{name}/{executor}"));
         plain.into_iter().chain(of_executor).collect::<Vec<_>>()
     };
-    if let Some(cell) = plan.cells.iter().copied().find(|&cell| names(cell).iter().any(|name| name == wanted)) {
-        return Ok(cell);
+    let mut is_known = false;
+    for cell in plan.cells.iter().copied().filter(|&cell| names(cell).iter().any(|name| name == wanted)) {
+        is_known = true;
+        let CellKey { graph, cluster, network, executor, repetition, .. } = plan.key(cell);
+        let parts = [
+            (Column::Graph, graph),
+            (Column::Cluster, cluster),
+            (Column::Network, network),
+            (Column::Executor, executor),
+            (Column::Repetition, repetition.to_string()),
+        ];
+        let rows = parts.iter().fold(Filter::default(), |rows, (column, value)| rows.and_one(*column, value));
+        if table.filter(rows.expr())?.height() > 0 {
+            return Ok(cell);
+        }
+    }
+    if is_known {
+        let remedy = "no row that counts is of its instance: see --where, or finish the run".to_owned();
+        return Err(CellsError::Cell { wanted: wanted.to_owned(), remedy });
     }
     let all: Vec<String> = plan.cells.iter().flat_map(|&cell| names(cell)).collect();
     let remedy = match nearest(wanted, all.iter().map(String::as_str)) {

@@ -201,7 +201,7 @@ impl CriticalDifference {
             count => format!(" {count} algorithms of worse ranks are not shown; the data have them."),
         };
         let text = format!(
-            "Mean ranks over {} instances, 1 is the best. Friedman χ² = {:.2}{f}, {p}. {words}{rest}",
+            "Mean ranks over {} drawn graphs, 1 is the best. Friedman χ² = {:.2}{f}, {p}. {words}{rest}",
             test.instances, test.friedman
         );
         draw_note(drawing, top, &text, style)
