@@ -229,7 +229,7 @@ fn a_named_cell_is_of_the_rows_that_count() {
     let error = text(&refused.stderr);
     assert!(!refused.status.success() && error.contains("no row that counts is of its instance"), "{error}");
     let empty = asked(&["compare", "two", "two", "--where", "graph=h"]);
-    assert!(text(&empty.stderr).contains("did you mean '\"h, i\"'"), "{}", text(&empty.stderr));
+    assert!(text(&empty.stderr).contains("use one of g, \"h, i\""), "{}", text(&empty.stderr));
     assert!(asked(&["run", "two.toml", "--out", "one", "-q", "--where", "network=one_port"]).status.success());
     let apart = asked(&["compare", "two", "one", "--where", "network=contention_free"]);
     assert!(text(&apart.stderr).contains("one has no row that counts here"), "{}", text(&apart.stderr));

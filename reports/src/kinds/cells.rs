@@ -221,7 +221,7 @@ fn find_cell(plan: &RunPlan, table: &Table, wanted: &str) -> Result<Cell, CellsE
             (Column::Graph, graph),
             (Column::Cluster, cluster),
             (Column::Network, network),
-            (Column::Executor, executor),
+            (Column::Executor, executor.to_string()),
             (Column::Repetition, repetition.to_string()),
         ];
         let rows = parts.iter().fold(Filter::default(), |rows, (column, value)| rows.and_one(*column, value));
