@@ -203,12 +203,20 @@ pub(crate) fn check_table(path: &Path) -> anyhow::Result<()> {
     if TableFormat::of_path(path).is_none() {
         bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
     }
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            bail!("{}: there is no folder {}: make it first", path.display(), folder.display())
-        }
-        _ => check_place(path),
+    check_file(path)
+}
+
+/// Refuses a place where no file can be written, before anything is computed.
+pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
+    let (file, folder) = (path.display(), path.parent().filter(|folder| !folder.as_os_str().is_empty()));
+    match folder {
+        _ if path.is_dir() => bail!("{file}: is a folder: write to a file"),
+        Some(folder) if folder.is_dir() => {}
+        Some(folder) if folder.exists() => bail!("{file}: {} is no folder: write elsewhere", folder.display()),
+        Some(folder) => bail!("{file}: there is no folder {}: make it first", folder.display()),
+        None => {}
     }
+    check_place(path)
 }
 
 /// Writes a file beside its place, then moves it there, so that nobody meets half of it.

@@ -88,6 +88,19 @@ fn measurements_of_before_make_a_cluster_again_with_and_without_what_steps_add()
     assert_eq!(ends("alone.toml"), ends("machine.toml"));
     assert_one_line_error(&again(&["--from", "machine.json", "-o", "alone.toml"]), "alone.toml: exists");
     assert_one_line_error(&again(&["--from", "none.json", "-o", "new.toml"]), "none.json: no such file");
+    // Before anything is measured: there is no such program.
+    std::fs::create_dir(folder.path().join("taken.toml")).unwrap();
+    std::fs::write(folder.path().join("own"), "").unwrap();
+    for (out, message) in [
+        ("none/new.toml", "none/new.toml: there is no folder none: make it first"),
+        ("own/new.toml", "own/new.toml: own is no folder: write elsewhere"),
+        ("taken.toml", "taken.toml: is a folder: write to a file"),
+        ("own.toml", "own: the graphs go into a folder of this name, but it is a file"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+        command.args(["calibrate", "--force", "-o", out]).current_dir(folder.path()).env("PLACEBENCH_PYTHON", "/none");
+        assert_one_line_error(&command.output().unwrap(), message);
+    }
     std::fs::write(&file, "{\"devices\": 3}").unwrap();
     let unusable = again(&["--from", "machine.json", "-o", "new.toml"]);
     assert_one_line_error(&unusable, "machine.json: no measurements of 'placebench calibrate'");

@@ -186,6 +186,11 @@ fn no_file_is_written_over_another_and_what_is_named_twice_is_refused() {
     assert!(placebench(folder.path(), &["convert", "lstm_lm", "g.graphml"]).status.success());
     refused(&["place", "g.graphml", "--trace", "g.graphml"], "g.graphml: is read, too");
     refused(&["run", "--table", "nowhere/t.csv", "--out", "other"], "there is no folder nowhere: make it first");
+    refused(
+        &["place", "lstm_lm", "--trace", "nowhere/t.json"],
+        "nowhere/t.json: there is no folder nowhere: make it first",
+    );
+    refused(&["place", "lstm_lm", "--timeline", "run"], "run: is a folder: write to a file");
     assert!(!folder.path().join("other").exists());
     let twice = placebench(folder.path(), &["rank", "run", "run"]);
     assert_eq!(text(&twice.stderr), "error: run: is named twice: name each run once\n");

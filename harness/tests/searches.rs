@@ -9,10 +9,11 @@ use placebench_datasets::{
     Cluster, Device, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, PlacedGraph, Time, TransferOverheads,
 };
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator, network_model};
-use placebench_harness::execute::{Executor, Order, Replay};
+use placebench_harness::execute::{EXECUTORS, ExecuteSettings, Executor, Order, OrderMode, Replay};
 use placebench_harness::objective::{NamedScheduler, SimulatedObjective};
 use placebench_harness::problem::{ClusterEntry, GraphEntry, Problem};
-use placebench_harness::request::named_scheduler;
+use placebench_harness::request::{CellRequest, named_scheduler, silent};
+use placebench_harness::results::CellKey;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -328,6 +329,48 @@ fn a_search_for_devices_that_receive_when_an_op_needs_it_minimises_what_they_tak
         assert!(takes(&own).1 <= takes(&other).1 * 1.02, "{seed}: {:?}, {:?}", takes(&own), takes(&other));
     }
     assert!(differ > 3 && gained > 1, "{differ} differ, {gained} gained");
+}
+
+/// In a cell, the executor says what searches minimise.
+#[test]
+fn cells_of_frameworks_that_repeat_the_order_search_for_the_replay_and_others_do_not() {
+    let overheads = |_, _| TransferOverheads { send: 1.0, send_per_byte: 0.1, receive: 1.5, receive_per_byte: 0.1 };
+    let plain = instance(70, None, 1);
+    let cluster = plain.cluster().clone().with_transfer_overheads(overheads).unwrap();
+    let instance = Instance::with_memory_rule(plain.graph().clone(), cluster, MemoryRule::Unlimited).unwrap();
+    let network = network_model("loggp").unwrap();
+    let (simulated, pct) = (SimulatedObjective::new(network, &schedulers(&["pct"])), schedulers(&["pct"]));
+    let replayed = SimulatedObjective::new(network, &pct).replaying_ops();
+    let [simulated, replayed] = [simulated, replayed].map(|own| place("sweep", &instance, &Arc::new(own)).unwrap());
+    assert_ne!(simulated.placement, replayed.placement);
+    let placer = registry::placer(&"sweep".parse().unwrap()).unwrap();
+    let graph = GraphEntry::named("convnet").unwrap();
+    for (executor, order, is_replayed) in [
+        ("simulate", OrderMode::Replay, false),
+        ("threads", OrderMode::Replay, false),
+        ("jax", OrderMode::Replay, true),
+        ("torch", OrderMode::Replay, true),
+        ("tensorflow", OrderMode::Replay, true),
+        ("jax", OrderMode::Dynamic, false),
+    ] {
+        let request = CellRequest {
+            key: CellKey { seed: 5, ..CellKey::default() },
+            spec: Some("sweep"),
+            memory: MemoryRule::Unlimited,
+            graph: &graph,
+            placer: &*placer,
+            schedulers: &pct,
+            network,
+            goal: Goal::Makespan,
+            executor: EXECUTORS.iter().find(|entry| entry.name == executor).unwrap(),
+            noise: None,
+            settings: &ExecuteSettings { order, ..ExecuteSettings::default() },
+            notify: silent(),
+        };
+        let placed = request.place(&instance, &StopToken::default()).unwrap();
+        let expected = if is_replayed { &replayed } else { &simulated };
+        assert_eq!(placed.decision().unwrap().placement, expected.placement, "{executor} {order:?}");
+    }
 }
 
 /// Partitioners balance loads and cut little, which is what the period asks for: on graphs too large for all placers to be asked,

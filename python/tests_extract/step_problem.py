@@ -53,10 +53,10 @@ def check_timeline(test, content, flat, result):
     test.assertEqual(result["bytes"], sum(transfer["bytes"] for transfer in content["transfers"]))
 
 
-def start(*arguments, **variables):
-    """Starts the extractor's command."""
+def start(*arguments, by=(), **variables):
+    """Starts the extractor's command; `by` a module with options that starts it."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1]), **variables}
-    command = [sys.executable, "-m", "placebench_extract", *arguments]
+    command = [sys.executable, "-m", *by, "placebench_extract", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 

@@ -3,6 +3,7 @@ import json
 import os
 import random
 import signal
+import socket
 import tempfile
 import unittest
 from pathlib import Path
@@ -97,7 +98,7 @@ class Runs(unittest.TestCase):
     def test_workers_that_were_started_elsewhere(self):
         content = problem(MLP, at_random(2), self.folder)
         token = {"PLACEBENCH_TOKEN": content["token"]}
-        # What torchrun says to its processes: only LOCAL_RANK counts, which chooses a GPU. The run's own ranks are others.
+        # What torchrun says to its processes. With --listen, only LOCAL_RANK counts, which chooses a GPU.
         torchrun = {"WORLD_SIZE": "7", "MASTER_ADDR": "192.0.2.1", "MASTER_PORT": "1", "TORCHELASTIC_USE_AGENT_STORE": "True"}
         workers = [
             start("worker", "torch", "--listen", "localhost:0", **token, **torchrun, RANK=str(5 - k), LOCAL_RANK=str(1 - k))
@@ -112,6 +113,60 @@ class Runs(unittest.TestCase):
         finally:
             for worker in workers:
                 stop(worker)
+
+    def run_on_announced(self, first, content):
+        """Runs a problem twice on workers that find each other, the `first` of which says where they are."""
+        option, hosts = first.stdout.readline().split()
+        content["hosts"] = hosts.split(",")
+        self.assertEqual((option, len(set(content["hosts"]))), ("--hosts", 2))
+        # They begin anew at the same addresses.
+        for _ in range(2):
+            status, events, err = self.run_problem(content)
+            self.assertEqual(status, 0, [events[-1:], err])
+            self.assertEqual(events[-1]["checked"], EQUAL)
+
+    def test_workers_find_each_other_by_the_variables_of_torchrun(self):
+        content = problem(MLP, at_random(2), self.folder, repetitions=1)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        torchrun = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        worker = lambda rank: start("worker", "torch", "--serve", PLACEBENCH_TOKEN=content["token"], RANK=str(rank), **torchrun)  # noqa: E731
+        workers = [worker(0), worker(1)]
+        try:
+            self.run_on_announced(workers[0], content)
+        finally:
+            for worker in workers:
+                stop(worker)
+
+    def test_workers_that_torchrun_started(self):
+        import torch
+
+        if torch.__version__ < "2":
+            self.skipTest("torchrun of PyTorch 1.13 does not run with Python 3.11")
+        content = problem(MLP, at_random(2), self.folder, repetitions=1)
+        by = ("torch.distributed.run", "--nproc_per_node", "2", "--rdzv_backend", "c10d", "--rdzv_endpoint", "localhost:0", "--module")
+        torchrun = start("worker", "torch", "--serve", by=by, PLACEBENCH_TOKEN=content["token"])
+        try:
+            self.run_on_announced(torchrun, content)
+            devices = children(torchrun.pid)
+            self.assertEqual(len(devices), 2)
+            torchrun.terminate()
+            torchrun.wait(60)
+            self.assertFalse(any(map(runs, devices)))
+        finally:
+            stop(torchrun)
+
+    def test_a_worker_without_an_address_says_what_is_missing(self):
+        for variables, text in (
+            ({}, "where to listen? Name --listen ADDRESS:PORT, or start the workers with torchrun"),
+            ({"MASTER_ADDR": "nowhere.invalid", "LOCAL_WORLD_SIZE": "1"}, "cannot reach torchrun's MASTER_ADDR"),
+            ({"MASTER_ADDR": "127.0.0.1", "LOCAL_WORLD_SIZE": "1"}, "is a loopback address on this host"),
+        ):
+            torchrun = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_PORT": "29500"} if variables else {}
+            worker = start("worker", "torch", PLACEBENCH_TOKEN="secret" * 8, **torchrun, **variables)
+            _, err = worker.communicate(timeout=LIMIT)
+            self.assertEqual(worker.returncode, 2, err)
+            self.assertIn(text, err)
 
     def test_another_graph_is_refused(self):
         content = problem(MLP, lambda k: 0, self.folder, devices=1)

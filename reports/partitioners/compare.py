@@ -264,7 +264,8 @@ def drive(tool, graph, k, seed, threads, out):
         import mtkahypar
 
         library = mtkahypar.initialize(threads)
-        context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
+        preset = mtkahypar.PresetType.QUALITY if tool == "mtkahypar_quality" else mtkahypar.PresetType.DEFAULT
+        context = library.context_from_preset(preset)
         nets = graph.endswith(".hgr")
         context.set_partitioning_parameters(k, EPSILON, mtkahypar.Objective.KM1 if nets else mtkahypar.Objective.CUT)
         mtkahypar.set_seed(seed)

@@ -7,8 +7,9 @@ Every family of `instances.py` with the seeds that were open to tuning and those
 import compare
 import instances
 
-REFERENCE = "mtkahypar"
-TOOLS = [REFERENCE, "fast", "default", "quality"]
+REFERENCE, QUALITY = "mtkahypar", "mtkahypar_quality"  # its presets default and quality
+TOOLS = [REFERENCE, QUALITY, "fast", "default", "quality"]
+COLUMNS = [("fast", REFERENCE), ("default", REFERENCE), ("quality", REFERENCE), ("quality", QUALITY)]
 BLOCKS = ["4", "16"]
 FIELDS = ["family", "instance_seed", "form", "k", "seed", "tool", "cost", "imbalance", "feasible", "cpu_s", "note"]
 FORMS = {"graph": ".graph", "nets": ".hgr"}
@@ -53,11 +54,11 @@ def run_all(options):
                                 compare.append_row(options.out, FIELDS, row)
 
 
-def ratios(rows, tool, form, seeds, family, value):
-    """Ratios of a tool to the reference, where both have a feasible answer."""
+def ratios(rows, tool, reference, form, seeds, family, value):
+    """Ratios of a tool to another, where both have a feasible answer."""
     of = {(r["family"], r["instance_seed"], r["form"], r["k"], r["seed"], r["tool"]): r for r in rows if r["feasible"] == "yes"}
     for key, row in of.items():
-        other = of.get((*key[:5], REFERENCE))
+        other = of.get((*key[:5], reference))
         if other and key[5] == tool and key[2] == form and int(key[1]) in seeds and key[0] == family:
             yield value(row) / value(other)
 
@@ -71,20 +72,18 @@ def seconds(row):
 
 
 def table(rows, seeds):
-    tools = TOOLS[1:]
-    heads = [f"{form}: {tool}" for form in FORMS for tool in tools]
+    columns = [(form, tool, reference) for form in FORMS for tool, reference in COLUMNS]
+    heads = [f"{form}: {tool}" + (" ÷ its quality" if reference == QUALITY else "") for form, tool, reference in columns]
     lines = ["| cost ÷ mtkahypar's / seconds ÷ mtkahypar's | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    means = {}
+    means = {column: [] for column in columns}
     for family in instances.FAMILIES:
         cells = []
-        for form in FORMS:
-            for tool in tools:
-                pair = [compare.geometric_mean(ratios(rows, tool, form, seeds, family, value)) for value in (cost, seconds)]
-                means.setdefault((form, tool), []).append(pair)
-                cells.append(f"{pair[0]:.3f} / {pair[1]:.2f}")
+        for form, tool, reference in columns:
+            pair = [compare.geometric_mean(ratios(rows, tool, reference, form, seeds, family, value)) for value in (cost, seconds)]
+            means[form, tool, reference].append(pair)
+            cells.append(f"{pair[0]:.3f} / {pair[1]:.2f}")
         lines.append(f"| {family} | " + " | ".join(cells) + " |")
-    total = [[compare.geometric_mean(pair[at] for pair in means[form, tool] if pair[at] == pair[at]) for at in (0, 1)]
-             for form in FORMS for tool in tools]
+    total = [[compare.geometric_mean(pair[at] for pair in means[column] if pair[at] == pair[at]) for at in (0, 1)] for column in columns]
     lines.append("| **all** | " + " | ".join(f"{pair[0]:.3f} / {pair[1]:.2f}" for pair in total) + " |")
     return "\n".join(lines)
 

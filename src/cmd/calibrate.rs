@@ -18,7 +18,7 @@ use placebench::harness::suite::{BuiltIn, Suite};
 use serde::{Deserialize as _, Serialize};
 
 use crate::interrupt::stop_on_ctrl_c;
-use crate::output::{Form, shown};
+use crate::output::{Form, check_file, shown};
 
 /// Arguments of `calibrate`.
 #[derive(clap::Args)]
@@ -191,12 +191,17 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     if args.out.extension().is_none_or(|extension| extension != "toml") {
         bail!("{}: a cluster file ends with .toml", args.out.display());
     }
+    check_file(&args.out)?;
     if let Some(file) = &args.from {
         return of_earlier(file, args, form);
     }
     let (raw, folder) = (args.out.with_extension("json"), args.out.with_extension(""));
     if let Some(taken) = [&args.out, &raw, &folder].into_iter().find(|path| path.exists() && !args.force) {
         bail!("{}: exists: --force replaces it", taken.display());
+    }
+    check_file(&raw)?;
+    if folder.is_file() {
+        bail!("{}: the graphs go into a folder of this name, but it is a file: choose another --out", folder.display());
     }
     let settings = CalibrateSettings {
         driver: args.executor.clone(),

@@ -30,7 +30,7 @@ use super::figure::Format;
 use super::number::number;
 use super::passes::PassArgs;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{Form, check_outputs, check_table, complain, shown};
+use crate::output::{Form, check_file, check_outputs, check_table, complain, shown};
 use asked::Asked;
 use describe::describe;
 use files::write_files;
@@ -261,6 +261,7 @@ fn check_files(args: &Args, table: Option<&Path>) -> anyhow::Result<()> {
         Format::of(path)?;
     }
     let written = [&args.placement, &args.timeline, &args.trace, &args.figure].map(Option::as_deref);
+    written.into_iter().flatten().try_for_each(check_file)?;
     let words = args.placer_command.as_deref().and_then(shlex::split).unwrap_or_default();
     // A folder among the words, such as '.', may well be where the answer goes.
     let of_command = words.iter().map(String::as_str).filter(|word| Path::new(word).is_file());

@@ -116,8 +116,8 @@ impl CellRequest<'_> {
         registry::placers().find(|entry| entry.name == name).map_or(&[], |entry| entry.assumes)
     }
 
-    /// Places the ops of the cell's instance, unless the placer does that during the run. Cells that differ only in the executor share
-    /// the answer; if the placer does not search, those that differ in the network model or the scheduler, too.
+    /// Places the ops of the cell's instance, unless the placer does that during the run. Simulated cells that differ only
+    /// in the noise share the answer; if the placer does not search, all cells that differ only in how they run, too.
     ///
     /// # Errors
     /// [`EvaluationError::Place`].

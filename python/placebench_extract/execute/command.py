@@ -45,6 +45,9 @@ def calibrate(arguments):
         return 2
     try:
         importlib.import_module(CALIBRATIONS[arguments[0]], __package__).main(arguments[0], arguments[1:])
+    except ModuleNotFoundError as error:
+        event("error", kind="unsupported", message=f"{sys.executable} has no {error.name}: install it, or name another Python in PLACEBENCH_PYTHON")
+        return 1
     except ExecuteError as error:
         event("error", kind=error.kind, message=str(error))
         return 1

@@ -24,6 +24,7 @@ from .protocol import ExecuteError, OtherLoad, event
 from .wire import Channel, Closed, Refused, dial
 
 START_SECONDS = 120
+ANEW_SECONDS = 30
 LEAD = 3_000_000  # nanoseconds between the command and the start of a step
 TRIES = 5  # steps that a process joined too late are run again
 FASTEST = {}  # the fastest probe of each host, of all runs of this process
@@ -328,9 +329,12 @@ class Worker:
                 raise ExecuteError("worker_died", self._death())
             self.address = f"127.0.0.1:{port}"
         try:
-            self.channel = Channel(dial(self.token, self.address, "driver", START_SECONDS))
+            # One that serves run after run begins anew before it listens again.
+            patience = 0 if self.process else ANEW_SECONDS
+            self.channel = Channel(dial(self.token, self.address, "driver", START_SECONDS, patience))
         except Refused as error:
-            raise ExecuteError("worker_died", f"device {self.name}: {error}") from None
+            remedy = "" if self.process else ": is a worker running there? Start it, or take the address that it prints"
+            raise ExecuteError("worker_died", f"device {self.name}: {error}{remedy}") from None
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
@@ -362,7 +366,7 @@ class Worker:
     def _death(self):
         text = f"device {self.name}: "
         if not self.process:
-            return f"{text}the connection to {self.address} ended: see what its worker says"
+            return f"{text}the connection to {self.address} ended: see what its worker says, and try again if it served another run"
         try:
             code = self.process.wait(5)
         except subprocess.TimeoutExpired:

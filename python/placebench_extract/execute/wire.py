@@ -13,6 +13,7 @@ import queue
 import socket
 import struct
 import threading
+import time
 
 HEADER = struct.Struct("<IQ")  # bytes of JSON, bytes after it
 LARGEST_MESSAGE = 1 << 28
@@ -123,12 +124,19 @@ class Door:
         self.guests.put((purpose.rstrip(b"\0").decode("ascii", "replace"), connection))
 
 
-def dial(token, address, purpose, timeout):
-    """A connection to the door at `host:port`."""
+def dial(token, address, purpose, timeout, patience=0):
+    """A connection to the door at `host:port`. Where nobody listens yet, it tries again for `patience` seconds."""
     host, _, port = address.rpartition(":")
     connection = None
+    until = time.monotonic() + patience
     try:
-        connection = socket.create_connection((host.strip("[]"), int(port)), timeout)
+        while not connection:
+            try:
+                connection = socket.create_connection((host.strip("[]"), int(port)), timeout)
+            except ConnectionRefusedError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
         connection.settimeout(GREETING_SECONDS)
         token, purpose = token.encode(), purpose.encode().ljust(PURPOSE, b"\0")
         theirs = bytes(receive_exactly(connection, bytearray(NONCE)))

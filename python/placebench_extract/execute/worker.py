@@ -16,7 +16,7 @@ import time
 from ..flat import Ref
 from ..gpus import local_number
 from ..machine import cpu_name, keep_memory
-from . import measure, memory
+from . import measure, memory, rendezvous
 from .clock import boot_id, now, wait_until
 from .frameworks import framework
 from .model import model
@@ -38,18 +38,35 @@ def main(name, arguments):
     except OSError as error:
         raise ExecuteError("problem", f"--cores: this process may not run on {options.cores}: {error.strerror}") from None
     keep_memory()
-    host, _, port = options.listen.rpartition(":")
-    try:
-        door = Door(token, host.strip("[]"), int(port))
-    except (OSError, OverflowError, ValueError) as error:
-        raise ExecuteError("problem", f"cannot listen on {options.listen}: {error}") from None
-    print(door.port, flush=True)
+    if options.listen:
+        door = _door(token, options.listen)
+        address = f"{options.listen.rpartition(':')[0]}:{door.port}"
+        print(door.port, flush=True)
+    elif rendezvous.is_there():
+        own = rendezvous.own_address()
+        own = f"[{own}]" if ":" in own else own
+        door = _door(token, f"{own}:0")
+        address = f"{own}:{door.port}"
+        if addresses := rendezvous.announce(address):
+            print(f"--hosts {','.join(addresses)}", flush=True)
+    else:
+        raise ExecuteError("problem", "where to listen? Name --listen ADDRESS:PORT, or start the workers with torchrun")
+    if arguments[-2:] != ["--listen", address]:
+        arguments = [*arguments, "--listen", address]  # where this process listens when it begins anew
     control = Channel(door.accept("driver", None))
     end = lambda: os._exit(0)  # noqa: E731
     if options.serve:
         os.environ[TOKEN] = token
         end = lambda: os.execv(sys.executable, [sys.executable, "-m", "placebench_extract", "worker", name, *arguments])  # noqa: E731
     _serve(control, module, door, token, options, end)
+
+
+def _door(token, address):
+    host, _, port = address.rpartition(":")
+    try:
+        return Door(token, host.strip("[]"), int(port))
+    except (OSError, OverflowError, ValueError) as error:
+        raise ExecuteError("problem", f"cannot listen on {address}: {error}") from None
 
 
 def _serve(control, module, door, token, options, end):
@@ -310,8 +327,8 @@ def _cores(text):
 def _parser(name):
     token = f"Serve one device of a run. The run's token is in {TOKEN}."
     parser = argparse.ArgumentParser(prog=f"placebench_extract worker {name}", description=token)
-    listen = "where the driver and other devices connect; port 0 picks one"
-    parser.add_argument("--listen", required=True, metavar="ADDRESS:PORT", help=listen)
+    listen = "where the driver and other devices connect; port 0 picks one. Without it, torchrun's rendezvous tells the others, and rank 0 prints --hosts"
+    parser.add_argument("--listen", metavar="ADDRESS:PORT", help=listen)
     parser.add_argument("--kind", choices=("cpu", "gpu"), default="cpu", help="what the device is (default: %(default)s)")
     parser.add_argument("--cores", type=_cores, metavar="LIST", help="processor cores to keep to, such as 0 or 2,3 (default: all)")
     parser.add_argument("--gpu", type=int, metavar="K", help="which GPU of this host, of those that CUDA_VISIBLE_DEVICES names (default: the number of this process, if torchrun or Slurm started it)")

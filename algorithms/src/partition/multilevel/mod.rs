@@ -93,7 +93,9 @@ impl Named for Coarsening {
 /// delta over the partition; what they found is carried out in turn, as far as it still holds.
 ///
 /// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (if there are hubs) and the slabs of
-/// [`LevelSlabs`](super::LevelSlabs) replace the initial partition if they cut less. Of several runs one may begin with them.
+/// [`LevelSlabs`](super::LevelSlabs) replace the initial partition if they cut less. Of several runs one may begin with them, and
+/// one with a block for the core, the vertices of most degree. If two runs end within 1 % of each other, they are the last, but
+/// for these.
 ///
 /// # Reference
 /// B. Hendrickson, R. Leland: A multilevel algorithm for partitioning graphs. Supercomputing 1995,

@@ -35,7 +35,7 @@ pub(crate) struct Settings {
     pub(crate) trials: u32,
     /// The same for small graphs. Their runs vary more, so more of them pay.
     pub(crate) trials_if_small: u32,
-    /// Initial partitions that are refined up to the finest level. The best one counts.
+    /// Initial partitions that are refined up to the finest level, at most. The best one counts.
     pub(crate) runs: u64,
     /// The same for small graphs, where a run costs little.
     pub(crate) runs_if_small: u64,

@@ -1,10 +1,13 @@
 //! Runs through all levels: coarsen, partition the coarsest graph, refine on the way back.
 
+use std::cmp::Reverse;
+
 use rayon::prelude::*;
 
 use super::coarsening::clustering::CoarsenConfig;
 use super::coarsening::{Level, coarsen};
 use super::graph::Graph;
+use super::initial::core::{around_core, core, is_worth_a_run};
 use super::initial::starts::{Start, best_start};
 use super::initial::{InitialConfig, recursive_bisection};
 use super::problem::Problem;
@@ -12,10 +15,14 @@ use super::random::Random;
 use super::refinement::{Scored, uncoarsen};
 use super::settings::Settings;
 use super::structure::Structure;
+use crate::StopToken;
 use crate::partition::PartitionError;
 
 /// A graph with fewer entries is small: several runs cost little.
 const SMALL: usize = 100_000;
+
+/// Runs whose cuts differ by a smaller share are alike.
+const ALIKE: f64 = 0.01;
 
 /// A partition of the coarsest graph.
 struct Initial<S> {
@@ -29,6 +36,13 @@ struct Initial<S> {
 struct Finished {
     initial: (i64, i64),
     scored: Scored,
+}
+
+/// Whether the cuts of some runs hardly differ. Then further runs would hardly find a smaller one.
+fn are_alike(done: &[Finished]) -> bool {
+    let scores = || done.iter().map(|run| run.scored.score);
+    let ((least, low), (most, high)) = (scores().min().unwrap_or_default(), scores().max().unwrap_or_default());
+    least == most && (high - low) as f64 <= ALIKE * low as f64
 }
 
 /// Partitions one problem.
@@ -60,11 +74,36 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
             let (start, first) = rayon::join(|| best_start(problem), || self.begin(0));
             self.best(start?, first)
         };
+        if let Some(packed) = self.packed(best.score.0) {
+            best = packed;
+        }
         self.settings.effort = self.settings.effort_again;
         for cycle in 0..self.settings.cycles {
-            best = self.cycle(&best.block_of, 1 + u64::from(cycle));
+            let next = self.cycle(&best.block_of, 1 + u64::from(cycle));
+            if next.score <= best.score {
+                best = next;
+            }
         }
         Ok(best)
+    }
+
+    /// Vertices packed by weight alone, and refined: a way out where blocks are too heavy by `overload`. Heavy vertices that share a
+    /// block are hard to part, since no other block has room for one. `None` if it does not lower the overload.
+    fn packed(&self, overload: i64) -> Option<Scored> {
+        let graph = &self.problem.graph;
+        if overload == 0 {
+            return None;
+        }
+        let mut order: Vec<u32> = (0..graph.len() as u32).collect();
+        order.sort_by_key(|&vertex| Reverse(graph.weight(vertex)));
+        let block_of = self.problem.fill(&order);
+        let packed = self.overload(graph, &block_of);
+        if packed >= overload {
+            return None;
+        }
+        let refined = self.cycle(&block_of, 0);
+        let score = (packed, graph.cut(&block_of));
+        Some(if refined.score <= score { refined } else { Scored { score, block_of } })
     }
 
     /// Whether several runs cost little.
@@ -74,11 +113,38 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
 
     /// Coarsens, and partitions the coarsest graph.
     fn begin(&self, run: u64) -> Initial<S> {
-        let Problem { graph, request, max_block_weights, .. } = self.problem;
-        let coarsening = self.coarsening(run);
         // Communities hide some cuts of graphs: every second run does without.
         let within = self.settings.always_communities || run.is_multiple_of(2);
         let communities = self.communities.as_deref().filter(|_| within);
+        self.begin_by(run, communities, recursive_bisection)
+    }
+
+    /// The same with a block for the core, if there is one.
+    fn begin_with_core(&self, run: u64) -> Option<Initial<S>> {
+        let Problem { graph, request, max_block_weights, .. } = self.problem;
+        let is_core = core(graph, max_block_weights, request.epsilon)?;
+        // What is of the core joins nothing else: communities with odd numbers are of the core.
+        let community = |vertex: usize| self.communities.as_ref().map_or(0, |of| of[vertex]);
+        let communities: Vec<u32> =
+            (0..graph.len()).map(|vertex| 2 * community(vertex) + u32::from(is_core[vertex])).collect();
+        let partition =
+            |coarsest: &S, weights: &[i64], communities: Option<&[u32]>, config: &InitialConfig<'_>, stop: &_| {
+                let communities = communities.unwrap_or_default();
+                let is_core = |vertex: u32| communities[vertex as usize] % 2 == 1;
+                around_core(coarsest, is_core, weights, communities, config, stop)
+            };
+        Some(self.begin_by(run, Some(&communities), partition))
+    }
+
+    /// Coarsens within communities, if there are any, and partitions the coarsest graph.
+    fn begin_by(
+        &self,
+        run: u64,
+        communities: Option<&[u32]>,
+        partition: impl Fn(&S, &[i64], Option<&[u32]>, &InitialConfig<'_>, &StopToken) -> Vec<u32>,
+    ) -> Initial<S> {
+        let Problem { graph, request, max_block_weights, .. } = self.problem;
+        let coarsening = self.coarsening(run);
         let (levels, communities) = coarsen(graph, &coarsening, communities, &request.stop);
         let coarsest = levels.last().map_or(graph, |level| &level.graph);
         let config = InitialConfig {
@@ -90,7 +156,7 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
             effort: &self.settings.initial,
             seed: Random::new(request.seed, 1 + run).next(),
         };
-        let block_of = recursive_bisection(coarsest, max_block_weights, communities.as_deref(), &config, &request.stop);
+        let block_of = partition(coarsest, max_block_weights, communities.as_deref(), &config, &request.stop);
         let score = (self.overload(coarsest, &block_of), coarsest.cut(&block_of));
         Initial { levels, block_of, score }
     }
@@ -150,14 +216,26 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
         // Several threads begin all runs together, since they share coarsening well, and then finish one run each. One
         // thread finishes a run before it begins the next, so that only one run's levels are in memory.
         let begin_first = !self.is_small() && rayon::current_num_threads() > 1;
-        let others = (1..runs).map(|run| (run, begin_first.then(|| self.begin(run))));
-        let all: Vec<(u64, Option<Initial<S>>)> = std::iter::once((0, Some(first))).chain(others).collect();
         let finish = |(run, initial): (u64, Option<Initial<S>>)| {
             let initial = initial.unwrap_or_else(|| self.begin(run));
             self.finish(run, initial, start.as_ref().filter(|_| runs == 1))
         };
-        let done: Vec<Finished> = all.into_par_iter().with_max_len(1).map(finish).collect();
-        let least = done.iter().map(|run| run.initial).min();
+        let finish_all = |runs: Vec<(u64, Option<Initial<S>>)>| -> Vec<Finished> {
+            runs.into_par_iter().with_max_len(1).map(finish).collect()
+        };
+        let others = (1..runs.min(2)).map(|run| (run, begin_first.then(|| self.begin(run))));
+        let mut done = finish_all(std::iter::once((0, Some(first))).chain(others).collect());
+        if runs > 2 && !are_alike(&done) {
+            done.extend(finish_all((2..runs).map(|run| (run, None)).collect()));
+        }
+        let mut least = done.iter().map(|run| run.initial).min();
+        if runs > 1
+            && let Some(initial) = self.begin_with_core(runs)
+            && least.is_none_or(|best| is_worth_a_run(initial.score, best))
+        {
+            done.push(self.finish(runs, initial, None));
+            least = done.iter().map(|run| run.initial).min();
+        }
         let is_worth_it = |start: &&Start| runs > 1 && least.is_none_or(|best| start.is_worth_a_run(best));
         let refined = start.as_ref().filter(is_worth_it).map(|start| self.cycle(&start.block_of, 0));
         let best = done.into_iter().map(|run| run.scored).chain(refined).min_by_key(|scored| scored.score);
@@ -186,5 +264,78 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
     pub(crate) fn overload(&self, graph: &S, block_of: &[u32]) -> i64 {
         let weights = graph.block_weights(block_of, self.problem.max_block_weights.len());
         weights.iter().zip(&self.problem.max_block_weights).map(|(&weight, &most)| (weight - most).max(0)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use placebench_datasets::{Hypergraph, UndirectedGraph};
+
+    use super::*;
+    use crate::partition::PartitionRequest;
+    use crate::partition::multilevel::settings::Preset;
+
+    fn finished(overload: i64, cut: i64) -> Finished {
+        Finished { initial: (0, 0), scored: Scored { score: (overload, cut), block_of: Vec::new() } }
+    }
+
+    #[test]
+    fn runs_are_alike_within_a_hundredth_of_the_cut_and_with_one_overload() {
+        assert!(are_alike(&[finished(0, 1000), finished(0, 1010)]));
+        assert!(!are_alike(&[finished(0, 1000), finished(0, 1011)]));
+        assert!(!are_alike(&[finished(0, 1000), finished(1, 1000)]));
+    }
+
+    /// A path with heavy vertices at its begin, two of which fit no block: a search begins with them in one, and cannot part them.
+    #[test]
+    fn heavy_vertices_that_share_a_block_are_parted_where_a_packing_does() {
+        for (blocks, epsilon, heavy, light) in
+            [(3, 0.03, [5; 3].as_slice(), 6), (8, 0.01, &[14; 8], 32), (12, 0.0, &[8; 11], 29)]
+        {
+            let weights: Vec<u64> = heavy.iter().copied().chain(std::iter::repeat_n(1, light)).collect();
+            let count = weights.len();
+            let edges = (1..count as u32).map(|vertex| (vertex - 1, vertex, 1));
+            let graph = UndirectedGraph::from_edges(count, edges, Some(weights)).unwrap();
+            for seed in 0..6 {
+                let request = PartitionRequest::new(blocks, epsilon, seed);
+                let problem = Problem::new(&graph, &request, false).unwrap();
+                for preset in [Preset::Fast, Preset::Default, Preset::Quality] {
+                    let found = Solver::new(&problem, preset.settings()).partition().unwrap();
+                    assert_eq!(found.score.0, 0, "{blocks} blocks, seed {seed}, {preset:?}");
+                }
+            }
+        }
+    }
+
+    /// Nets of 4,000 vertices whose degrees and sizes follow power laws.
+    fn power_law(seed: u64) -> Hypergraph {
+        let count = 4000usize;
+        let mut random = Random::new(seed, 5);
+        let mut share = || random.below(1 << 30) as f64 / f64::from(1 << 30);
+        let (mut offsets, mut pins) = (vec![0], Vec::new());
+        for _ in 0..count {
+            let size = (2.0 + (1.0 - share()).powf(-1.0 / 1.4)).min(100.0) as usize;
+            let mut own: Vec<u32> = (0..size).map(|_| (share().powf(1.0 / 0.45) * count as f64) as u32).collect();
+            own.sort_unstable();
+            own.dedup();
+            pins.extend(own);
+            offsets.push(pins.len() as u64);
+        }
+        Hypergraph::from_nets(count, offsets, pins, None, None).unwrap()
+    }
+
+    #[test]
+    fn a_block_for_the_core_lowers_the_cost_of_power_laws() {
+        for seed in 1..4 {
+            let nets = power_law(seed);
+            let graph: UndirectedGraph = nets.to_graph().unwrap();
+            let request = PartitionRequest::new(16, 0.03, seed);
+            let problem = Problem::of_nets(&graph, &nets, &request, false).unwrap();
+            let mut solver = Solver::new(&problem, Preset::Default.settings_for_nets());
+            solver.communities = Some(problem.graph.communities(&request.stop));
+            let plain = (0..3).map(|run| solver.finish(run, solver.begin(run), None).scored.score).min().unwrap();
+            let best = solver.best(None, solver.begin(0)).score;
+            assert!(best.0 <= plain.0 && best.1 * 100 < plain.1 * 98, "{seed}: {plain:?}, {best:?}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Initial partitions: recursive bisection, each bisection multilevel itself, begun by greedy graph growing.
 
+pub(crate) mod core;
 pub(crate) mod starts;
 
 use rayon::prelude::*;
