@@ -138,6 +138,32 @@ class Runs(unittest.TestCase):
             for worker in workers:
                 stop(worker)
 
+    def test_workers_that_torchrun_starts_again_do_not_take_the_addresses_of_before(self):
+        import torch.distributed as distributed
+
+        content = problem(MLP, at_random(2), self.folder, repetitions=1)
+        store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # torchrun's, which outlives its workers
+        torchrun = {
+            "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
+            "TORCHELASTIC_USE_AGENT_STORE": "True", "PLACEBENCH_TOKEN": content["token"],
+        }  # fmt: skip
+        said = []
+        for attempt in range(2):
+            # The last one is late, so that the first could read what was there before.
+            workers = [start("worker", "torch", "--serve", RANK="0", TORCHELASTIC_RESTART_COUNT=str(attempt), **torchrun)]
+            workers[0].stderr.readline()
+            workers.append(start("worker", "torch", "--serve", RANK="1", TORCHELASTIC_RESTART_COUNT=str(attempt), **torchrun))
+            try:
+                said += workers[0].stdout.readline().split()[1].split(",")
+                if attempt:
+                    content["hosts"] = said[2:]
+                    status, events, err = self.run_problem(content)
+                    self.assertEqual(status, 0, [events[-1:], err])
+            finally:
+                for worker in workers:
+                    stop(worker)
+        self.assertEqual(len(set(said)), 4)
+
     def test_workers_that_torchrun_started(self):
         import torch
 
