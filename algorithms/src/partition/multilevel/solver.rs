@@ -229,7 +229,9 @@ impl<'p, S: Structure + Send> Solver<'p, S> {
             done.extend(finish_all((2..runs).map(|run| (run, None)).collect()));
         }
         let mut least = done.iter().map(|run| run.initial).min();
+        // On large graphs with hubs, ranges by degree begin with such a block, and a further run costs much.
         if runs > 1
+            && self.is_small()
             && let Some(initial) = self.begin_with_core(runs)
             && least.is_none_or(|best| is_worth_a_run(initial.score, best))
         {
