@@ -13,6 +13,7 @@ try:
 except ImportError:
     raise unittest.SkipTest("needs PyTorch") from None
 
+from placebench_extract.execute.wire import Refused, dial
 from step_problem import check_timeline, children, runs, start, stop
 from torch_problem import MLP, flat_graph, problem
 
@@ -223,6 +224,12 @@ class Runs(unittest.TestCase):
             status, events, _ = self.run_problem({**content, "hosts": hosts})
             self.assertEqual((status, events[-1]["kind"]), (1, "problem"), events[-1])
             self.assertIn(message, events[-1]["message"])
+
+    def test_a_worker_that_is_not_there_is_an_error_that_says_what_to_do(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = "127.0.0.1:%d" % free.getsockname()[1]
+        with self.assertRaisesRegex(Refused, f"nobody listens at {address}: start a worker there"):
+            dial("secret", address, "driver", 5, 0.3)
 
     def test_nothing_is_left_of_a_run_that_is_stopped(self):
         temporary = self.folder / "tmp"

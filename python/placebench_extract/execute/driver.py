@@ -333,8 +333,7 @@ class Worker:
             patience = 0 if self.process else ANEW_SECONDS
             self.channel = Channel(dial(self.token, self.address, "driver", START_SECONDS, patience))
         except Refused as error:
-            remedy = "" if self.process else ": is a worker running there? Start it, or take the address that it prints"
-            raise ExecuteError("worker_died", f"device {self.name}: {error}{remedy}") from None
+            raise ExecuteError("worker_died", f"device {self.name}: {error}") from None
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):

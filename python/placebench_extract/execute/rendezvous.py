@@ -1,7 +1,7 @@
 """Workers that torchrun started. They find each other by its rendezvous, and the first one says where all of them listen.
 
 torchrun gives each process its RANK, which is the number of its device, the WORLD_SIZE, and a store at MASTER_ADDR and
-MASTER_PORT. Its rendezvous (`--rdzv-backend`, `--master-addr`) has put them there, so nobody has to name hosts or ports.
+MASTER_PORT. Its rendezvous (`--rdzv_backend`, `--master_addr`) has put them there, so nobody has to name hosts or ports.
 """
 
 import ipaddress

@@ -134,8 +134,10 @@ def dial(token, address, purpose, timeout, patience=0):
             try:
                 connection = socket.create_connection((host.strip("[]"), int(port)), timeout)
             except ConnectionRefusedError:
-                if time.monotonic() > until:
+                if not patience:
                     raise
+                if time.monotonic() > until:
+                    raise Refused(f"nobody listens at {address}: start a worker there, or take the address that it prints") from None
                 time.sleep(0.1)
         connection.settimeout(GREETING_SECONDS)
         token, purpose = token.encode(), purpose.encode().ljust(PURPOSE, b"\0")
