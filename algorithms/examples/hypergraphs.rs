@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use placebench_algorithms::Spec;
 use placebench_algorithms::partition::{PartitionRequest, quality, registry};
+use placebench_base::processor::process_time;
 use placebench_datasets::format::undirected::{read_hmetis, write_hmetis};
 use placebench_datasets::{Hypergraph, View, ViewOptions, catalogue};
 
@@ -42,13 +43,6 @@ fn export(name: &str, path: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(write_hmetis(path, &Hypergraph::from_nets(nets.vertex_count(), offsets, pins, of_nets, of_vertices)?)?)
 }
 
-/// Seconds of processor time that this process has had.
-fn processor_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
-    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
-}
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let given: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -59,12 +53,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let partitioner = registry::partitioner(&spec)?;
             for path in paths {
                 let nets = Arc::new(read_hmetis(path)?);
-                let before = processor_seconds();
+                let before = process_time();
                 let graph = nets.to_graph()?;
                 let request =
                     PartitionRequest { nets: Some(Arc::clone(&nets)), ..PartitionRequest::new(blocks, EPSILON, seed) };
                 let found = partitioner.partition(&graph, &request)?;
-                let seconds = processor_seconds() - before;
+                let seconds = (process_time() - before).as_secs_f64();
                 let name = Path::new(path).file_stem().unwrap_or_default().display();
                 let (km1, imbalance) = (quality::connectivity(&nets, &found), quality::imbalance(&graph, &found));
                 println!("{name} {blocks} {seed} {km1} {imbalance:.4} {seconds:.2}");

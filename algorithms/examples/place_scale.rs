@@ -9,6 +9,7 @@ mod instances;
 
 use placebench_algorithms::{PlaceContext, registry};
 use placebench_base::process::peak_rss_bytes;
+use placebench_base::processor::process_time;
 
 use instances::Leveled;
 
@@ -27,22 +28,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let ops: usize = ops.parse()?;
         let instance =
             Leveled { levels: ops / WIDTH, width: WIDTH, connected: true, further_parents: 3.1 }.instance(100, 1);
-        let (gigabytes, begun) = (|| peak_rss_bytes().unwrap_or(0) as f64 / 1e9, cpu_seconds());
+        let (gigabytes, begun) = (|| peak_rss_bytes().unwrap_or(0) as f64 / 1e9, process_time());
         let before = gigabytes();
         let decision = placer.place(&instance, &PlaceContext::default())?;
         let makespan = decision.plan.map_or(f64::NAN, |plan| plan.makespan);
         let (ops, edges) = (instance.graph().op_count(), instance.graph().edge_count());
-        let took = cpu_seconds() - begun;
+        let took = (process_time() - begun).as_secs_f64();
         println!("{ops:>10} {edges:>10} {took:>10.2} {before:>12.2} {:>12.2} {makespan:>16.6}", gigabytes());
     }
     Ok(())
-}
-
-/// Processor time of this process so far, of all threads; 0 where the system does not tell.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name in parentheses, user and system time in ticks of 1/100 s are the 12th and 13th.
-    let fields: Vec<f64> =
-        stat.rsplit(')').next().unwrap_or("").split_whitespace().map(|field| field.parse().unwrap_or(0.0)).collect();
-    fields.get(11..13).map_or(0.0, |times| times.iter().sum::<f64>() / 100.0)
 }

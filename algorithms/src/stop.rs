@@ -17,7 +17,7 @@ use crate::PlaceError;
 /// the token ([`StopToken::is_stopped`], [`StopToken::check`]) counts what its thread has taken since its last look, unless it
 /// has looked at a token of another limit meanwhile: so threads of a pool can work for several in turn, and what a thread does
 /// before its first look counts for nobody. The clock on the wall remains as a backstop, [`StopToken::BACKSTOP`] times as long,
-/// for work that waits. Where the system does not tell processor time, the limit is by the clock.
+/// for work that waits.
 #[derive(Clone, Debug, Default)]
 pub struct StopToken {
     asked: Arc<AtomicBool>,
@@ -63,7 +63,7 @@ impl Spent {
         if last.is_some_and(|(_, then, _)| now.duration_since(then) < STEP) {
             return;
         }
-        let Some(time) = thread_time() else { return };
+        let time = thread_time();
         LAST.set(Some((self.id, now, time)));
         if let Some((.., before)) = last {
             self.add(time.saturating_sub(before));
@@ -100,16 +100,15 @@ impl StopToken {
 
     /// A token that stops when this one does, and when work has taken `limit` of processor time more.
     pub fn within(&self, limit: Duration) -> Self {
-        if thread_time().is_none() {
-            return self.until_after(limit);
-        }
         let (spent, own) = match &self.limit {
             Some(Limit { spent, most }) => (Arc::clone(spent), *most),
             None => (Arc::new(Spent::new()), u64::MAX),
         };
         spent.count();
         let most = spent.get().saturating_add(nanos(limit)).min(own);
-        Self { limit: Some(Limit { spent, most }), ..self.until_after(limit.saturating_mul(Self::BACKSTOP)) }
+        let backstop = Instant::now().checked_add(limit.saturating_mul(Self::BACKSTOP));
+        let token = backstop.map_or_else(|| self.clone(), |deadline| self.until(deadline));
+        Self { limit: Some(Limit { spent, most }), ..token }
     }
 
     /// A token that stops when this one does, and when this share of what is left of its limits is gone.
@@ -122,10 +121,6 @@ impl StopToken {
             Limit { spent: Arc::clone(spent), most: before.saturating_add(left as u64) }
         });
         Self { asked: Arc::clone(&self.asked), deadline, limit }
-    }
-
-    fn until_after(&self, time: Duration) -> Self {
-        Instant::now().checked_add(time).map_or_else(|| self.clone(), |deadline| self.until(deadline))
     }
 
     /// Asks all holders of clones of this token to stop.
@@ -193,7 +188,7 @@ impl StopToken {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::thread;
 
@@ -214,7 +209,7 @@ mod tests {
         let taken: Vec<Duration> = thread::scope(|scope| {
             let worker = || {
                 work(&stop);
-                thread_time().unwrap()
+                thread_time()
             };
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(worker)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()

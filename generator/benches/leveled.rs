@@ -2,7 +2,7 @@
 //! 2.5 M ops, in memory with the adjacency both ways.
 //!
 //! `long` has 93 times as many levels as graph 6, `wide` 93 times as many ops in each level. What is measured is the
-//! thread's CPU time, where the system tells it, since other load on a machine would otherwise count.
+//! thread's processor time, since other load on a machine would otherwise count.
 //!
 //! Measured with `cargo bench -p placebench-generator` on one core of a server processor (AMD Zen 5) under other load:
 //!
@@ -23,30 +23,22 @@
 //! edge and 90 an op pass through memory; random accesses, those of colocation groups excepted, stay within 1 MiB.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use placebench_base::processor::thread_time;
 use placebench_generator::{LeveledParams, LeveledPlan, generate_leveled, graph_sha256};
 
 /// Gives freed memory out again: with the system's allocator a third of the time is the kernel's, handing out pages.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// CPU time of the calling thread on Linux; elsewhere the time since `start`.
-fn thread_time(start: Instant) -> Duration {
-    std::fs::read_to_string("/proc/thread-self/schedstat")
-        .ok()
-        .and_then(|text| text.split_whitespace().next()?.parse().ok())
-        .map_or_else(|| start.elapsed(), Duration::from_nanos)
-}
-
 fn timed<T>(iterations: u64, work: impl Fn() -> T) -> Duration {
-    let start = Instant::now();
     let mut total = Duration::ZERO;
     for _ in 0..iterations {
-        let before = thread_time(start);
+        let before = thread_time();
         let result = black_box(work());
-        total += thread_time(start) - before;
+        total += thread_time() - before;
         drop(result);
     }
     total

@@ -4,6 +4,7 @@
 
 use std::error::Error;
 
+use placebench_base::processor::process_time;
 use placebench_generator::{Described, FAMILIES, described};
 
 /// Parameters that make about a million edges; families that are not here are made with their defaults.
@@ -45,30 +46,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let params = described(text).ok_or_else(|| format!("no family '{text}'"))??;
         // Ticks are long: repeat for a second or more.
         let (mut edges, mut runs) = (0, 0);
-        let started = processor_seconds()?;
-        while runs == 0 || processor_seconds()? - started < 1.0 {
+        let started = process_time();
+        while runs == 0 || (process_time() - started).as_secs_f64() < 1.0 {
             edges = match &params {
                 Described::Dataflow(params) => params.generate(1)?.edge_count(),
                 Described::Undirected(params) => params.generate(1)?.edge_count(),
             };
             runs += 1;
         }
-        let each = (processor_seconds()? - started) / f64::from(runs);
+        let each = (process_time() - started).as_secs_f64() / f64::from(runs);
         let given = text.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
         println!("| {} | {given} | {edges} | {:.2} |", entry.name, edges as f64 / each / 1e6);
     }
     Ok(())
-}
-
-/// Processor time of all threads so far, from Linux's `/proc`, which counts in hundredths of a second.
-fn processor_seconds() -> Result<f64, Box<dyn Error>> {
-    let text = std::fs::read_to_string("/proc/self/stat")?;
-    let (_, fields) = text.rsplit_once(')').ok_or("/proc/self/stat has no name")?;
-    let ticks: Vec<f64> = fields
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .map(|ticks| Ok::<_, Box<dyn Error>>(ticks.parse()?))
-        .collect::<Result<_, _>>()?;
-    Ok(ticks.iter().sum::<f64>() / 100.0)
 }

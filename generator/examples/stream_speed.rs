@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use placebench_base::process::peak_rss_bytes;
+use placebench_base::processor::thread_time;
 use placebench_datasets::stream::EdgeFormat;
 use placebench_generator::{
     Amount, ChunkScratch, EdgeChunks, GnmParams, LevelEdges, LeveledParams, RmatParams, Sheet, StreamParams, Streamed,
@@ -17,7 +18,7 @@ const EDGES: u64 = 40_000_000;
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1);
     for (name, params) in graphs() {
-        let (started, before) = (Instant::now(), processor_seconds());
+        let (started, before) = (Instant::now(), thread_time());
         match &file {
             None => {
                 let graph = params.graph(1)?;
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 std::fs::remove_file(format!("{file}.toml"))?;
             }
         }
-        let (seconds, processor) = (started.elapsed().as_secs_f64(), processor_seconds() - before);
+        let (seconds, processor) = (started.elapsed().as_secs_f64(), (thread_time() - before).as_secs_f64());
         println!(
             "{name:<16} {:6.1} M edges/s of processor time ({seconds:.2} s, {processor:.2} s of processor time)",
             EDGES as f64 / processor / 1e6
@@ -59,10 +60,4 @@ fn graphs() -> [(&'static str, StreamParams); 5] {
         ("rmat", rmat(false)),
         ("leveled", StreamParams::Leveled(Box::new(leveled))),
     ]
-}
-
-/// Processor time of this thread, if the system reports it.
-fn processor_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(f64::NAN) * 1e-9
 }

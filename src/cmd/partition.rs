@@ -16,6 +16,7 @@ use placebench::algorithms::partition::{
     FiducciaMattheyses, Multilevel, Partition, PartitionError, PartitionRequest, registry,
 };
 use placebench::algorithms::{Algorithm, Spec, StopToken};
+use placebench::base::processor::process_time;
 use placebench::datasets::UndirectedGraph;
 use placebench::datasets::format::undirected::write_partition;
 use placebench::datasets::format::{Holds, format_marks, format_names, without_compression};
@@ -191,7 +192,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             // This thread is one of them: what it frees serves the partitioner, and it would only wait.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
             let pool = pool.build().context("cannot start threads, use fewer with --threads")?;
-            let before = processor_seconds();
+            let before = process_time();
             let partition = match pool.install(|| partitioner.partition_with_replicas(input.graph(), &request)) {
                 Err(PartitionError::Stopped) => return Ok(Exit::from(INTERRUPTED)),
                 Err(PartitionError::Unsupported(reason)) => bail!("{spec}: {reason}"),
@@ -200,7 +201,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
                     partition
                 }
             };
-            report.partitioned = Some((started.elapsed().as_secs_f64(), processor_seconds() - before));
+            report.partitioned = Some((started.elapsed().as_secs_f64(), (process_time() - before).as_secs_f64()));
             check(&partition, input.graph(), request.blocks).with_context(|| spec.to_string())?;
             report.algorithm = Some(spec.to_string());
             report.by = format!("{spec} into {} blocks, seed {}", request.blocks, args.seed);
@@ -244,12 +245,6 @@ fn check_ending(output: &Path) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Processor time that all threads of this process have used, in seconds.
-fn processor_seconds() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// A partitioner's answer is checked like any other input.

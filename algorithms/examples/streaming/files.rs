@@ -4,9 +4,10 @@ use placebench_algorithms::Algorithm;
 use placebench_algorithms::partition::PartitionRequest;
 use placebench_algorithms::partition::registry::edge_partitioner;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg};
+use placebench_base::processor::thread_time;
 use placebench_datasets::stream::{self, EdgeFile, RowFile, VertexStream};
 
-use crate::{Outcome, Stopwatch, rmat};
+use crate::{Outcome, rmat};
 
 pub(crate) fn write_edges(file: &str, scale: u32, edges: usize) -> Outcome {
     let count = stream::write_edges(file, 1 << scale, rmat::rmat(scale, 1).take(edges))?;
@@ -15,18 +16,18 @@ pub(crate) fn write_edges(file: &str, scale: u32, edges: usize) -> Outcome {
 }
 
 pub(crate) fn write_rows(file: &str, edges: &str, mib: usize) -> Outcome {
-    let watch = Stopwatch::start();
+    let before = thread_time();
     stream::write_rows_from_edges(file, &mut EdgeFile::open(edges)?, mib << 20)?;
-    println!("rows in {:.1} s, {}", watch.seconds(), peak());
+    println!("rows in {:.1} s, {}", (thread_time() - before).as_secs_f64(), peak());
     Ok(())
 }
 
 pub(crate) fn edges(file: &str, blocks: u32, spec: &str) -> Outcome {
     let partitioner = edge_partitioner(&spec.parse()?)?;
     let mut edges = EdgeFile::open(file)?;
-    let watch = Stopwatch::start();
+    let before = thread_time();
     let cut = partitioner.partition_edges(&mut edges, &PartitionRequest::new(blocks, 0.03, 1), &mut |_| Ok(()))?;
-    let seconds = watch.seconds();
+    let seconds = (thread_time() - before).as_secs_f64();
     let total: u64 = cut.edges_of_block.iter().sum();
     let speed = total as f64 / seconds / 1e6;
     println!(
@@ -43,13 +44,13 @@ pub(crate) fn edges(file: &str, blocks: u32, spec: &str) -> Outcome {
 pub(crate) fn rows(file: &str, blocks: u32, name: &str) -> Outcome {
     let mut rows = RowFile::open(file)?;
     let request = PartitionRequest::new(blocks, 0.03, 1);
-    let watch = Stopwatch::start();
+    let before = thread_time();
     let partition = match name {
         "ldg" => Ldg::with_defaults().partition_stream(&mut rows, &request)?,
         "fennel" => Fennel::with_defaults().partition_stream(&mut rows, &request)?,
         _ => return Err("ldg or fennel".into()),
     };
-    let seconds = watch.seconds();
+    let seconds = (thread_time() - before).as_secs_f64();
     let (mut cut, edges) = (0u64, rows.total_edge_weight());
     rows.rewind()?;
     while let Some(row) = rows.next_row()? {

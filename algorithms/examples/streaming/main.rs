@@ -10,8 +10,7 @@
 //! streaming rows FILE BLOCKS ldg|fennel      partitions the vertices of a file
 //! ```
 //!
-//! Speeds are in edges a second of processor time where the system tells it, which other load on the machine changes less
-//! than the time that passes.
+//! Speeds are in edges a second of processor time, which other load on the machine changes less than the time that passes.
 
 #[path = "../../tests/support/rmat.rs"]
 mod rmat;
@@ -20,7 +19,6 @@ mod files;
 mod quality;
 
 use std::error::Error;
-use std::time::Instant;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -36,28 +34,4 @@ fn main() -> Outcome {
         ["rows", file, blocks, name] => files::rows(file, blocks.parse()?, name),
         _ => Err("see the beginning of examples/streaming/main.rs".into()),
     }
-}
-
-/// Measures processor time, or the time that passes where the system does not tell the former.
-struct Stopwatch {
-    start: Instant,
-    cpu: Option<f64>,
-}
-
-impl Stopwatch {
-    fn start() -> Self {
-        Self { start: Instant::now(), cpu: cpu_seconds() }
-    }
-
-    fn seconds(&self) -> f64 {
-        match (self.cpu, cpu_seconds()) {
-            (Some(before), Some(after)) => after - before,
-            _ => self.start.elapsed().as_secs_f64(),
-        }
-    }
-}
-
-fn cpu_seconds() -> Option<f64> {
-    let times = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    Some(times.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
 }

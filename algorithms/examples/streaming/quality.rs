@@ -2,10 +2,11 @@
 
 use placebench_algorithms::partition::registry::{self, edge_partitioner};
 use placebench_algorithms::partition::{PartitionRequest, quality};
+use placebench_base::processor::thread_time;
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::EdgeList;
 
-use crate::{Outcome, Stopwatch, rmat};
+use crate::{Outcome, rmat};
 
 const SCALE: u32 = 18;
 const EDGES: usize = 2_100_000;
@@ -87,12 +88,12 @@ fn cut(spec: &str, scale: u32, edges: &[(u32, u32)], blocks: &[u32]) -> Outcome 
 
 /// What `work` gives, and how long it takes on average if it is done for half a second.
 fn timed<T, E>(mut work: impl FnMut() -> Result<T, E>) -> Result<(T, f64), E> {
-    let watch = Stopwatch::start();
+    let before = thread_time();
     let mut times = 0.0;
     loop {
         let done = work()?;
         times += 1.0;
-        let seconds = watch.seconds();
+        let seconds = (thread_time() - before).as_secs_f64();
         if seconds >= 0.5 {
             return Ok((done, seconds / times));
         }

@@ -35,7 +35,7 @@ pub(super) fn run<T: Send + 'static>(
         // Nobody receives these after a stop.
         drop(clock_sender.send(ThreadClock::of_this_thread()));
         let result = work();
-        drop(sender.send((result, thread_time().unwrap_or_default())));
+        drop(sender.send((result, thread_time())));
     };
     thread::Builder::new()
         .spawn(send)

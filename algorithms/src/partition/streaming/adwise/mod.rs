@@ -6,8 +6,6 @@ mod score;
 mod settings;
 mod window;
 
-use std::time::Instant;
-
 use placebench_base::processor::thread_time;
 use placebench_datasets::format::FormatError;
 use placebench_datasets::stream::EdgeStream;
@@ -26,9 +24,7 @@ impl EdgePartitioner for Adwise {
         request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<VertexCut, StreamError> {
-        // Where the system does not tell what this thread takes, the time that passes.
-        let start = Instant::now();
-        let clock = |_| thread_time().unwrap_or_else(|| start.elapsed()).as_secs_f64();
+        let clock = |_| thread_time().as_secs_f64();
         self.partition_by(&clock, stream, request, sink)
     }
 }
