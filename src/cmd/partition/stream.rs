@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::partition::streaming::{AssignedEdge, StreamError, VertexCut};
@@ -14,6 +14,7 @@ use placebench::algorithms::partition::{PartitionRequest, registry};
 use placebench::algorithms::{Spec, StopToken};
 use placebench::base::printable;
 use placebench::base::process::peak_rss_bytes;
+use placebench::base::processor::process_time;
 use placebench::base::significant::bytes_text;
 use placebench::datasets::format::undirected::write_partition;
 use placebench::datasets::format::{FormatError, open_unpacked, undirected_format, without_compression, write_whole};
@@ -21,8 +22,8 @@ use placebench::datasets::stream::{
     EdgeFormat, EdgeParts, EdgeStream, RowFile, VertexStream, open_edges, write_rows_from_edges,
 };
 
+use super::Args;
 use super::answer::Answer;
-use super::{Args, processor_seconds};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, shown};
 
@@ -76,8 +77,8 @@ impl Figures {
         self.line("written to", format!("{}: {what}", output.display()));
     }
 
-    fn finish(mut self, edges: u64, started: Instant, processor: f64) -> anyhow::Result<()> {
-        let (seconds, processor) = (started.elapsed().as_secs_f64(), processor_seconds() - processor);
+    fn finish(mut self, edges: u64, started: Instant, before: Duration) -> anyhow::Result<()> {
+        let (seconds, processor) = (started.elapsed().as_secs_f64(), (process_time() - before).as_secs_f64());
         (self.answer.seconds, self.answer.processor_seconds) = (Some(seconds), Some(processor));
         self.answer.peak_rss_bytes = peak_rss_bytes();
         self.line("read and done", format!("{seconds:.3} s, {processor:.4} s of processor time"));
@@ -191,7 +192,7 @@ fn edges(
 ) -> anyhow::Result<()> {
     let partitioner = registry::edge_partitioner(spec)?;
     let mut stream = open(args, path)?;
-    let (started, processor) = (Instant::now(), processor_seconds());
+    let (started, before) = (Instant::now(), process_time());
     let mut cut = VertexCut::empty(0, request.blocks);
     write_answer(output, |out| {
         let sink = &mut |AssignedEdge { ends: (a, b), block, .. }: AssignedEdge| {
@@ -205,7 +206,7 @@ fn edges(
     cut_figures(&mut figures, &cut);
     figures.line("own count", format!("{} of memory for algorithm and stream", bytes_text(cut.memory_bytes as f64)));
     figures.written(output, "vertex, vertex, block of each edge");
-    figures.finish(stream.edge_count(), started, processor)
+    figures.finish(stream.edge_count(), started, before)
 }
 
 /// Writes the answer to its file as a whole, or to standard output.
@@ -276,7 +277,7 @@ fn vertices(
             RowFile::open(&rows_path)?
         }
     };
-    let (started, processor) = (Instant::now(), processor_seconds());
+    let (started, before) = (Instant::now(), process_time());
     let partition = partitioner.partition_stream(&mut rows, request)?;
     let total = rows.total_edge_weight();
     let mut cut = 0u64;
@@ -311,7 +312,7 @@ fn vertices(
     (answer.imbalance, answer.edge_imbalance) = (Some(imbalance), Some(edge_imbalance));
     (answer.least_block_weight, answer.largest_block_weight) = (least.copied(), most.copied());
     figures.written(output, "the block of each vertex");
-    figures.finish(edges, started, processor)
+    figures.finish(edges, started, before)
 }
 
 /// Largest / mean − 1.
@@ -347,7 +348,7 @@ fn evaluate(
     blocks: u32,
     mut figures: Figures,
 ) -> anyhow::Result<Exit> {
-    let (started, processor) = (Instant::now(), processor_seconds());
+    let (started, before) = (Instant::now(), process_time());
     let vertices = stream.vertex_count();
     let mut judged = VertexCut::empty(vertices, blocks);
     // What the file has and the graph lacks, in sums that do not depend on the order of edges. A few lines that differ
@@ -370,7 +371,7 @@ fn evaluate(
     figures.size(vertices, edges);
     figures.line("partition", format!("{}, {blocks} blocks", partition.display()));
     cut_figures(&mut figures, &judged);
-    figures.finish(edges, started, processor)?;
+    figures.finish(edges, started, before)?;
     Ok(Exit::SUCCESS)
 }
 
