@@ -531,6 +531,10 @@ fn a_suite_that_lacks_a_table_is_told_which() {
             graph.replace("[[graph]]", "[graph]") + cluster,
             "s.toml:3: a table where a list of tables is expected: write [[graph]] with two brackets in place of [graph]",
         ),
+        (
+            format!("cluster = \"gtx1080x4\"\n{graph}"),
+            "s.toml:3: cluster is a list of tables: write [[cluster]], and in the lines below it the key preset or file",
+        ),
     ] {
         std::fs::write(folder.path().join("s.toml"), format!("name = \"s\"\nplacers = [\"heft\"]\n{tables}")).unwrap();
         assert_one_line_error(&placebench(folder.path(), &["run", "s.toml"]), expected);

@@ -284,6 +284,7 @@ impl Suite {
                     "there is no [[graph]]: add one with the key catalogue, preset or file".to_owned()
                 }
                 "missing field `cluster`" => "there is no [[cluster]]: add one with the key preset or file".to_owned(),
+                _ if message.ends_with(", expected a list") => list_of_tables(text, line).unwrap_or(message),
                 _ => message,
             },
         })?;
@@ -505,6 +506,18 @@ impl Suite {
         }
         Ok(())
     }
+}
+
+/// What to write where a value stands in place of the tables of graphs or of clusters.
+fn list_of_tables(text: &str, line: Option<u64>) -> Option<String> {
+    let (key, _) = text.lines().nth(line?.checked_sub(1)? as usize)?.split_once('=')?;
+    let keys = match key.trim() {
+        "graph" => "catalogue, preset or file",
+        "cluster" => "preset or file",
+        _ => return None,
+    };
+    let key = key.trim();
+    Some(format!("{key} is a list of tables: write [[{key}]], and in the lines below it the key {keys}"))
 }
 
 #[cfg(test)]

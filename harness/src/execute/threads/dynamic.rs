@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
 use super::clock::{Nanos, be_precise, now, pin, wait_until};
 use super::kernel::Kernels;
+use super::mailbox::Mailbox;
 use super::memory::{COURIER_PRIORITY, DEVICE_PRIORITY, HEAD_START};
 use super::program::{Program, RunTimes};
 use super::tensors::{Tensors, locked};
@@ -56,7 +57,7 @@ impl Session for Dynamic<'_> {
         if run.checks {
             this.tensors.clear();
         }
-        let (given_up, is_precise) = (&AtomicBool::new(false), &Mutex::new(true));
+        let (given_up, is_precise, events) = (&AtomicBool::new(false), &Mutex::new(true), &Mailbox::new());
         // Scheduling takes place on a thread that wakes up in time, too.
         let conducted = thread::scope(|scope| {
             scope
@@ -65,21 +66,16 @@ impl Session for Dynamic<'_> {
                     let policy = this.order.scheduler.start(this.placed, this.order.plan);
                     let policy = policy.map_err(|error| Fault::Other(error.to_string()))?;
                     thread::scope(|scope| {
-                        let (sender, events) = channel();
                         let (courier, parcels) = channel::<usize>();
-                        let told = sender.clone();
                         scope.spawn(move || {
                             be_precise(COURIER_PRIORITY);
                             while let Ok(transfer) = parcels.recv() {
                                 this.tensors.copy(transfer);
-                                if told.send(Event::Copied { transfer }).is_err() {
-                                    return;
-                                }
+                                events.send(Event::Copied { transfer });
                             }
                         });
                         let devices = (0..this.program.devices.len()).map(|device| {
                             let (commands, steps) = channel();
-                            let sender = sender.clone();
                             scope.spawn(move || {
                                 if this.pinned {
                                     pin(device);
@@ -87,13 +83,12 @@ impl Session for Dynamic<'_> {
                                 if !(this.kernels.sleep() && be_precise(DEVICE_PRIORITY)) {
                                     *locked(is_precise) = false;
                                 }
-                                this.obey(device, &steps, &sender, run, given_up);
+                                this.obey(device, &steps, events, run, given_up);
                             });
                             commands
                         });
                         let mut conductor = Conductor::new(this, policy, devices.collect(), courier);
-                        drop(sender);
-                        let result = conductor.conduct(&events, stop);
+                        let result = conductor.conduct(events, stop);
                         given_up.store(true, Ordering::Relaxed);
                         result
                     })
@@ -107,24 +102,21 @@ impl Session for Dynamic<'_> {
 
 impl Dynamic<'_> {
     /// Executes the steps of a device as they are ordered.
-    fn obey(&self, device: usize, steps: &Receiver<usize>, told: &Sender<Event>, run: Run, given_up: &AtomicBool) {
+    fn obey(&self, device: usize, steps: &Receiver<usize>, told: &Mailbox<Event>, run: Run, given_up: &AtomicBool) {
         let mut workspace = self.kernels.workspace();
         while let Ok(index) = steps.recv() {
             let step = &self.program.devices[device][index];
             if run.checks
                 && let Some(&transfer) = step.waits_for.iter().find(|&&transfer| !self.tensors.is_intact(transfer))
             {
-                let _ = told.send(Event::Damaged { transfer });
+                told.send(Event::Damaged { transfer });
                 return;
             }
             let start = now();
-            let event = match self.kernels.run(step, start, &mut workspace, given_up) {
+            told.send(match self.kernels.run(step, start, &mut workspace, given_up) {
                 true => Event::Executed { device, step: index, start, end: now() },
                 false => Event::GaveUp,
-            };
-            if told.send(event).is_err() {
-                return;
-            }
+            });
         }
     }
 }
@@ -196,7 +188,7 @@ impl<'a> Conductor<'a> {
     }
 
     /// Runs the program to its end.
-    fn conduct(&mut self, events: &Receiver<Event>, stop: &StopToken) -> Result<RunTimes, Fault> {
+    fn conduct(&mut self, events: &Mailbox<Event>, stop: &StopToken) -> Result<RunTimes, Fault> {
         wait_until(self.base, self.session.kernels.ahead, &AtomicBool::new(false));
         loop {
             self.deliver_what_is_due();
@@ -208,13 +200,10 @@ impl<'a> Conductor<'a> {
                 return Err(Fault::Other("the scheduler came to a standstill: use another scheduler".to_owned()));
             }
             let due = self.under_way.peek().map_or(POLL, |Reverse((instant, _))| (instant - now()).clamp(0, POLL));
-            match events.recv_timeout(Duration::from_nanos(due as u64)) {
-                Ok(event) => self.take(event)?,
-                Err(RecvTimeoutError::Disconnected) => return Err(Fault::Stopped),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            while let Ok(event) = events.try_recv() {
+            let mut patience = Duration::from_nanos(due as u64);
+            while let Some(event) = events.receive(patience) {
                 self.take(event)?;
+                patience = Duration::ZERO;
             }
             if stop.is_stopped() {
                 return Err(Fault::Stopped);

@@ -5,6 +5,7 @@ mod device;
 mod dynamic;
 mod kernel;
 mod link;
+mod mailbox;
 mod memory;
 mod payload;
 mod program;
