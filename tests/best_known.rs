@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use placebench::algorithms::StopToken;
-use placebench::datasets::is_less;
+use placebench::datasets::{OpId, is_less};
 use placebench::harness::collection::{COLLECTIONS, CollectionInstance, Known, KnownRow, Solution};
 use placebench::harness::request::Prepared;
 use serde_json::Value;
@@ -98,6 +98,41 @@ fn a_solution_is_worth_what_place_said_and_is_added_once() {
     assert_eq!((&again["is_known"], &again["files"]), (&Value::from(true), &Value::from(Vec::<String>::new())));
     assert_eq!(again["row"]["makespan"], added["row"]["makespan"]);
     assert_eq!(fs::read_to_string(&table).unwrap(), rows);
+}
+
+/// Ops that take no time may start earlier in the order of starts than in the order that was given.
+#[test]
+fn what_is_kept_is_worth_what_was_said_and_is_known_again() {
+    let instance = CollectionInstance::named(None, "convnet", None).unwrap();
+    let prepared = Prepared::new(instance.problem().unwrap(), [], &StopToken::default());
+    let graph = prepared.instance().graph();
+    let built_in = Known::built_in(instance.collection).unwrap();
+    let best = built_in.rows().iter().find(|row| row.graph == "convnet").unwrap();
+    let placement = Solution::read(&solutions().join(best.file()), prepared.instance()).unwrap().placement;
+    let mut state = 7_u64;
+    let mut draw = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..40 {
+        let mut missing: Vec<usize> = graph.op_ids().map(|op| graph.in_degree(op)).collect();
+        let mut ready: Vec<OpId> = graph.op_ids().filter(|&op| graph.in_degree(op) == 0).collect();
+        let mut order = Vec::new();
+        while !ready.is_empty() {
+            let op = ready.swap_remove(draw(ready.len()));
+            order.push(op);
+            for &next in graph.successor_ops(op) {
+                missing[next.index()] -= 1;
+                if missing[next.index()] == 0 {
+                    ready.push(next);
+                }
+            }
+        }
+        let given = Solution { placement: placement.clone(), order: Some(order) };
+        let judged = instance.judge(&prepared, &given).unwrap();
+        let again = instance.judge(&prepared, &judged.solution).unwrap();
+        assert_eq!((&again.row, &again.solution), (&judged.row, &judged.solution));
+    }
 }
 
 #[test]

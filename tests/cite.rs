@@ -21,7 +21,7 @@ fn a_run_is_cited_with_all_that_its_rows_used_each_work_once() {
     let folder = tempfile::tempdir().unwrap();
     let suite = r#"
         name = "s"
-        placers = ["heft", "hashing", "sweep(preset=fast)"]
+        placers = ["heft", "hashing", "improve(placer=metis,preset=fast)", "sweep(preset=fast)"]
         schedulers = ["fifo"]
         networks = ["contention_free", "one_port"]
         passes = [[], ["cse"]]
@@ -34,8 +34,10 @@ fn a_run_is_cited_with_all_that_its_rows_used_each_work_once() {
         command = ["false"]
     "#;
     std::fs::write(folder.path().join("s.toml"), suite).unwrap();
-    let output =
-        placebench(folder.path(), &["run", "s.toml", "--out", "run", "--quiet", "--where", "placer=heft,hashing"]);
+    let output = placebench(
+        folder.path(),
+        &["run", "s.toml", "--out", "run", "--quiet", "--where", "placer=heft,hashing,improve"],
+    );
     assert!(output.status.success(), "{}", text(&output.stderr));
     let bibtex = bibtex(folder.path(), &["run"]);
     let used: Vec<&str> = bibtex.lines().take_while(|line| line.starts_with("% ")).collect();
@@ -47,9 +49,12 @@ fn a_run_is_cited_with_all_that_its_rows_used_each_work_once() {
             "% pass cse: abadi2015, click1995",
             "% placer heft: topcuoglu2002, laich2017",
             "% placer hashing: laich2017",
+            "% placer improve: placebench",
+            "% placer metis: karypis1998a, karypis1998b, metis",
             "% scheduler fifo: laich2017",
             "% network model contention_free: laich2017",
             "% network model one_port: beaumont2002a, beaumont2002b",
+            "% executor simulate: placebench",
         ]
     );
     // Each work that is named has its entry, and no other.

@@ -4,15 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use placebench_algorithms::registry;
+use placebench_algorithms::{Spec, registry};
 use placebench_datasets::catalogue;
 use placebench_generator::{FAMILIES, PASSES, described, presets};
 use placebench_harness::execute::EXECUTORS;
-use placebench_harness::execute::simulate::NETWORK_MODELS;
+use placebench_harness::execute::simulate::{NETWORK_MODELS, PREDICTING_MODELS};
 use placebench_harness::problem::{DrawnCosts, GraphEntry, ProblemError};
 use placebench_harness::results::{Column, Table};
 use placebench_harness::suite::Suite;
-use polars::prelude::{PolarsError, col};
+use polars::prelude::{NULL, PolarsError, col, lit, when};
 
 /// A work that is cited.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl UsedThing {
 
     /// placebench itself, which every run used.
     pub fn itself() -> Self {
-        Self::new("tool", "placebench", "this project")
+        Self::new("tool", "placebench", OURS)
     }
 
     /// What an undirected graph comes from, as in `gnm(vertices=100,edges=200)`; `None` if there is no such family.
@@ -134,6 +134,10 @@ impl UsedThing {
             let source = registry::placers().find(|entry| entry.name == name).map_or("", |entry| entry.source);
             used.push(Self::new("placer", name, source));
         }
+        for name in table.distinct(Column::PlacerSpec)?.iter().filter_map(|spec| improved(spec)) {
+            let source = registry::placers().find(|entry| entry.name == name).map_or("", |entry| entry.source);
+            used.push(Self::new("placer", name, source));
+        }
         let mut schedulers = table.distinct(Column::Scheduler)?;
         schedulers.extend(table.distinct_values(col("chosen_scheduler"))?);
         for name in schedulers {
@@ -145,12 +149,20 @@ impl UsedThing {
             let source = NETWORK_MODELS.iter().find(|model| model.name() == name).map_or("", |model| model.source());
             used.push(Self::new("network model", name, source));
         }
-        // The simulator is our own, and so is what runs on threads.
+        // What was measured stands beside what models predict.
+        for model in PREDICTING_MODELS {
+            let predicted = col(format!("predicted_{}", model.name())).is_not_null();
+            let name = when(predicted).then(lit(model.name())).otherwise(lit(NULL));
+            if !table.distinct_values(name)?.is_empty() {
+                used.push(Self::new("network model", model.name(), model.source()));
+            }
+        }
         for name in table.distinct(Column::Executor)? {
-            let source = EXECUTORS.iter().find(|entry| entry.name == name).map_or("", |entry| entry.doc);
+            let doc = EXECUTORS.iter().find(|entry| entry.name == name).map_or("", |entry| entry.doc);
+            // The simulator is our own, and so is what runs on threads.
+            let source = if cited_in(doc).is_empty() { OURS } else { doc };
             used.push(Self::new("executor", name, source));
         }
-        used.retain(|thing| thing.what != "executor" || !thing.works.is_empty());
         let mut kept: Vec<Self> = Vec::new();
         for item in used {
             if kept.iter().all(|known| (known.what, &known.name) != (item.what, &item.name)) {
@@ -159,6 +171,19 @@ impl UsedThing {
         }
         Ok(kept)
     }
+}
+
+/// How sources call placebench itself.
+const OURS: &str = "this project";
+
+/// The name of the placer whose placements another one improves: `heft` for `improve`, which has it by default.
+fn improved(spec: &str) -> Option<String> {
+    const PARAM: &str = "placer";
+    let spec: Spec = spec.parse().ok()?;
+    let entry = registry::placers().find(|entry| entry.name == spec.name)?;
+    let default = &entry.params.iter().find(|param| param.name == PARAM)?.default;
+    let given = spec.params.iter().find(|(name, _)| name == PARAM).map_or(default, |(_, value)| value);
+    given.parse().ok().map(|improved: Spec| improved.name)
 }
 
 /// Why nobody knows what a run used.
@@ -201,8 +226,8 @@ pub fn bibtex(used: &[UsedThing]) -> String {
     for work in works.values() {
         // The version is this one.
         let versioned = work.bibtex.replace(
-            "@software{placebench,\n",
-            concat!("@software{placebench,\n  version = {", env!("CARGO_PKG_VERSION"), "},\n"),
+            "  howpublished = {Software},\n  year = {2026},\n",
+            concat!("  howpublished = {Software, version ", env!("CARGO_PKG_VERSION"), "},\n  year = {2026},\n"),
         );
         text.push_str(&format!("\n{versioned}\n"));
     }

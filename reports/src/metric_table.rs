@@ -175,7 +175,11 @@ impl MetricTable {
             let of = |placer: usize| scores.best(placer, instance);
             let mean = |cell: &GridCell| Some(Estimate::of(&cell.values()?)?.mean);
             let largest = placers.clone().filter_map(of).filter_map(mean).fold(0.0, f64::max);
-            let (factor, unit) = scores.quantity(instance).unit.multiple(largest);
+            let (factor, unit) = match scores.quantity(instance).unit {
+                // A ratio in thousands is none that others could compare.
+                Unit::One => (1.0, String::new()),
+                unit => unit.multiple(largest),
+            };
             let value = |placer: usize| {
                 let cell = of(placer)?;
                 Some(Value {

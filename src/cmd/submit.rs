@@ -183,7 +183,10 @@ fn text(answer: &Answer<'_>) -> String {
     lines.extend(row.lower_bound.map(|bound| ("lower bound", format!("{} ({}){optimal}", time(bound), row.bound))));
     lines.extend(answer.gap.map(|gap| ("gap", format!("{gap:.6}"))));
     let rank = match answer.best_known {
-        None => "1: no solution is known".to_owned(),
+        None => format!(
+            "1: nobody has submitted one; 'placebench dataset {}' writes what placers found as best.csv",
+            answer.collection
+        ),
         Some(best) => {
             let ratio = if best.makespan > 0.0 { row.makespan / best.makespan } else { 1.0 };
             let all = answer.known + usize::from(!answer.is_known);

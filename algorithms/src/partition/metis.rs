@@ -60,7 +60,7 @@ pub struct Metis {
 impl Algorithm for Metis {
     const NAME: &str = "metis";
     const SUMMARY: &str = "METIS 5.2.1, the outside reference";
-    const SOURCE: &str = "Karypis, Kumar 1998";
+    const SOURCE: &str = "Karypis, Kumar 1998; METIS 5.2.1";
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { scheme: params.word("scheme", MetisScheme::Kway, "kway, or recursive: by recursive bisection")? })

@@ -30,7 +30,7 @@ pub(crate) fn float(tabular: &str, float: &Float<'_>) -> String {
 
 /// A label that `\ref` takes: what is special to LaTeX becomes a hyphen.
 fn plain(label: &str) -> String {
-    label.chars().map(|c| if c.is_ascii_alphanumeric() || ":.-+".contains(c) { c } else { '-' }).collect()
+    label.chars().map(|c| if c.is_ascii_alphanumeric() || ":._-+".contains(c) { c } else { '-' }).collect()
 }
 
 /// A text that LaTeX prints as it is.
@@ -93,7 +93,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("\\caption{100\\% of\\_all}\n\\label{tab:a-b-}\n") && text.contains("\\begin{tabular}{lr}"),
+            text.contains("\\caption{100\\% of\\_all}\n\\label{tab:a_b-}\n") && text.contains("\\begin{tabular}{lr}"),
             "{text}"
         );
         for rule in ["\\toprule", "\\midrule", "\\bottomrule"] {

@@ -64,7 +64,7 @@ impl Figure for GroupedBars {
                 group.to_owned(),
                 series.to_owned(),
                 number(|value| value.mean),
-                number(Estimate::deviation),
+                number(|value| if value.count > 1 { value.deviation() } else { f64::NAN }),
                 value.map_or(0, |value| value.count).to_string(),
             ]);
         }

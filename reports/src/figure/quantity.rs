@@ -55,6 +55,8 @@ impl Unit {
     /// The multiple of the unit in which a number of this size is written, and its symbol.
     pub(crate) fn multiple(&self, largest: f64) -> (f64, String) {
         let pick = |multiples: &[(f64, &str)]| {
+            // Of nothing but zeros, or of no number, the unit itself.
+            let largest = if largest == 0.0 { 1.0 } else { largest };
             let fits = multiples.iter().rev().find(|(factor, _)| largest >= *factor * 0.999_999);
             let (factor, symbol) = fits.or(multiples.first()).copied().unwrap_or((1.0, ""));
             (factor, symbol.to_owned())
@@ -151,6 +153,8 @@ mod tests {
         assert_eq!(Unit::Share.text(0.5), "50%");
         assert_eq!(Unit::Other("EU".into()).text(2400.0), "2400 EU");
         assert_eq!(Unit::Other("EU".into()).text(7.14e-11), "7.14000e-11 EU");
+        assert_eq!(Unit::Seconds.multiple(0.0), (1.0, "s".into()));
+        assert_eq!(Unit::Bytes.multiple(0.0), (1.0, "B".into()));
         assert_eq!(Unit::Other("EU".into()).multiple(7.14e-11), (1e-12, "1e-12 EU".into()));
         assert_eq!(Unit::Other("EU".into()).multiple(2400.0), (1.0, "EU".into()));
         assert_eq!(Unit::One.log_text(10_000.0), "10k");

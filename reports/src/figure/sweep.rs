@@ -77,7 +77,8 @@ fn table(x: &Quantity, y: &Quantity, curves: &[Curve]) -> TextTable {
         TextTable::new(["series".to_owned(), x.column(), y.column(), "standard_deviation".into(), "count".into()]);
     for curve in curves {
         for (number, value, _) in &curve.points {
-            let numbers = [*number, value.mean, value.deviation()].map(number_text);
+            let deviation = if value.count > 1 { value.deviation() } else { f64::NAN };
+            let numbers = [*number, value.mean, deviation].map(number_text);
             table.push([curve.name.clone()].into_iter().chain(numbers).chain([value.count.to_string()]));
         }
     }
