@@ -181,8 +181,8 @@ fn improved(spec: &str) -> Option<String> {
     const PARAM: &str = "placer";
     let spec: Spec = spec.parse().ok()?;
     let entry = registry::placers().find(|entry| entry.name == spec.name)?;
-    let default = &entry.params.iter().find(|param| param.name == PARAM)?.default;
-    let given = spec.params.iter().find(|(name, _)| name == PARAM).map_or(default, |(_, value)| value);
+    let default = entry.params().iter().find(|param| param.name == PARAM)?.default.clone();
+    let given = spec.params.into_iter().find(|(name, _)| name == PARAM).map_or(default, |(_, value)| value);
     given.parse().ok().map(|improved: Spec| improved.name)
 }
 

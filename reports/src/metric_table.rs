@@ -11,7 +11,7 @@ use placebench_harness::results::{self, Metric};
 use serde::Serialize;
 
 use crate::export::{TextFormat, TextTable, latex_float, latex_text, number_text};
-use crate::figure::Estimate;
+use crate::figure::{Estimate, Unit};
 use crate::marks::Marks;
 use crate::scores::{Scores, Sort};
 
