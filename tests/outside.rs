@@ -216,9 +216,21 @@ fn an_option_that_would_say_nothing_is_refused() {
         (&["run", "s.toml", "--out", "x", "--raw-csv"], "--raw-csv is about CSV"),
         (&["table", "r", "--format", "tex", "--raw-csv"], "--raw-csv is about CSV"),
         (&["table", "r", "--format", "csv", "--label", "x"], "--label is what LaTeX calls the table"),
+        (&["table", "r", "--format", "tex", "--label", "tab:ü"], "--label 'tab:ü': \\ref takes letters and digits"),
+        (&["table", "r", "--format", "csv", "--out", "x.tex"], "x.tex: the ending says another format than --format"),
+        (&["table", "r", "--out", "x.foo"], "x.foo: no table has this ending: use .md, .tex or .csv"),
+        (&["table", "r", "--metric", "p95"], "r: no row has a value of p95: choose another --metric"),
+        (
+            &["figure", "r", "--kind", "heat", "--metric", "p95"],
+            "r: no row has a value of p95: choose another --metric",
+        ),
     ] {
         refused(at, args, says);
     }
+    let output = placebench(at, &["place", "g.csv", "-c", "c.toml", "--seed=-1"]);
+    assert!(text(&output.stderr).contains("no seed: write a whole number from 0 to"), "{}", text(&output.stderr));
+    assert!(placebench(at, &["table", "r", "--out", "x.tex"]).status.success());
+    assert!(fs::read_to_string(at.join("x.tex")).unwrap().contains("\\label{tab:r-makespan}"));
     fs::write(at.join("h.csv"), "date,commit,suite,placer\n").unwrap();
     let output = placebench(at, &["trend", "h.csv", "--reference", "r"]);
     assert!(!output.status.success() && text(&output.stderr).contains("--reference is what runs that are added are"));

@@ -266,6 +266,11 @@ impl MetricTable {
         }
     }
 
+    /// Whether no placer has a value on any instance.
+    pub fn is_empty(&self) -> bool {
+        self.rows.iter().all(|(_, values)| values.iter().all(Option::is_none))
+    }
+
     /// `mean ± deviation` or `mean (least–largest)` in a cell, the best in bold, nothing where a placer failed.
     fn markdown(&self) -> TextTable {
         let names = self.columns.iter().map(|column| column.name.clone());
@@ -452,6 +457,17 @@ mod tests {
                 "\\end{table}",
             ]
         );
+    }
+
+    #[test]
+    fn ratios_are_not_written_in_thousands() {
+        let mut rows: Vec<_> = rows().into_iter().filter(|row| row.repetition == 0 && row.graph == "a").collect();
+        rows.iter_mut().for_each(|row| row.slr = Some(4.5));
+        rows[0].slr = Some(45_000.0);
+        let table = results::Table::new(&rows).unwrap();
+        let table = MetricTable::new(&table, Metric::Slr, Sort::Mean, Spread::None).unwrap();
+        let text = table.to_text(TextFormat::Csv, &Float::default());
+        assert!(text.contains("45000") && !text.contains("thousands"), "{text}");
     }
 
     #[test]

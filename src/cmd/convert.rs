@@ -49,7 +49,7 @@ pub(crate) struct Args {
     passes: PassArgs,
 
     /// Seed of presets.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = super::number::seed)]
     seed: u64,
 
     /// Replaces an existing output.

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placebench::harness::results::{Metric, Table};
 use placebench::reports::figure::{Drawing, Figure, NamedFigure, ScaleChoice, Style, Theme};
-use placebench::reports::{FigureKind, Sort};
+use placebench::reports::{FigureKind, MetricTable, Sort, Spread};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
@@ -227,15 +227,18 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
             Err(error) => left_out.push(LeftOut { kind: kind.name(), reason: one_line(&error) }),
         }
     }
+    // Nobody asked for one kind of all: that it cannot be drawn is a remark.
+    let asked = !args.kind.is_empty();
     let answer = Answer { folder: shown(&folder), figures, left_out };
     form.print(&answer, || {
         let figures = answer.figures.iter().map(|figure| format!("{}\n    {}\n", figure.name, figure.caption));
         let count = answer.figures.len();
+        if count == 0 && asked {
+            return String::new();
+        }
         let noun = if count == 1 { "figure" } else { "figures" };
         format!("{}{count} {noun} in {}\n", figures.collect::<String>(), answer.folder)
     })?;
-    // Nobody asked for one kind of all: that it cannot be drawn is a remark.
-    let asked = !args.kind.is_empty();
     for LeftOut { kind, reason } in &answer.left_out {
         complain(&format!("{}figure {kind}: {reason}", if asked { "error: " } else { "left out: " }));
     }
@@ -245,6 +248,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
 /// The figures of a kind, unless the run has nothing for it.
 fn of_kind(args: &Args, kind: FigureKind, table: &Table) -> anyhow::Result<Vec<NamedFigure>> {
     let metric = args.metric.map_or_else(|| table.goal(), Ok)?;
+    if args.metric.is_some() && MetricTable::new(table, metric, Sort::Mean, Spread::None)?.is_empty() {
+        bail!("{}: no row has a value of {}: choose another --metric", args.run.display(), metric.short());
+    }
     let figures = kind.of_run(&args.run, table, metric, args.sort, &args.cell)?;
     if figures.is_empty() && !args.kind.is_empty() {
         bail!("{} has no data for it: {}", args.run.display(), kind.needs());

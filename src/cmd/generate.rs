@@ -45,7 +45,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 
     /// Seed.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = super::number::seed)]
     seed: u64,
 
     #[command(flatten)]

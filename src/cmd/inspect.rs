@@ -29,7 +29,7 @@ pub(crate) struct Args {
     read: ReadArgs,
 
     /// Seed of presets and passes [default: 0].
-    #[arg(long)]
+    #[arg(long, value_parser = super::number::seed)]
     seed: Option<u64>,
 }
 

@@ -103,7 +103,7 @@ pub(crate) struct Args {
     cluster: Option<String>,
 
     /// Seed of all randomness, presets included.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = super::number::seed)]
     seed: u64,
 
     /// Threads for partitioners that use several; the partition does not depend on it. With --stream 1 [default: one for

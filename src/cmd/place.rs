@@ -89,7 +89,7 @@ pub(crate) struct Args {
     passes: PassArgs,
 
     /// Seed of presets and of random placers.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = super::number::seed)]
     seed: u64,
 
     /// Places under this many numberings of ops and devices, the given one first, and says what the makespans are: numbers

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     resamples: u32,
 
     /// Seed of the bootstrap.
-    #[arg(long, default_value = "0")]
+    #[arg(long, default_value = "0", value_parser = super::number::seed)]
     seed: u64,
 
     /// How to print.

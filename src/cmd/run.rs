@@ -100,7 +100,7 @@ pub(crate) struct Args {
     noise: Vec<Noise>,
 
     /// Overrides the suite's seed.
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = super::number::seed)]
     seed: Option<u64>,
 
     /// Threads that run cells; 1 gives the most trustworthy seconds [default: one for each core].

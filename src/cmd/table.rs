@@ -2,10 +2,11 @@
 
 use crate::output::Exit;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use placebench::harness::results::Metric;
-use placebench::reports::export::TextFormat;
+use placebench::reports::export::{TextFormat, plain_label};
 use placebench::reports::{Float, MetricRecords, MetricTable, Sort, Spread};
 use serde::Serialize;
 
@@ -42,9 +43,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,…")]
     columns: Option<String>,
 
-    /// markdown, tex (LaTeX with the package booktabs) or csv.
-    #[arg(long, short, default_value = "markdown", conflicts_with = "json")]
-    format: TextFormat,
+    /// markdown, tex (LaTeX with the package booktabs) or csv [default: what the ending of '--out' says, .md, .tex or .csv;
+    /// else markdown].
+    #[arg(long, short, conflicts_with = "json")]
+    format: Option<TextFormat>,
 
     #[command(flatten)]
     csv: CsvArgs,
@@ -72,17 +74,24 @@ struct Answer<'a> {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
-    if args.label.is_some() && args.format != TextFormat::Latex {
-        anyhow::bail!("--label is what LaTeX calls the table: leave it out, or use --format tex");
+    let format = format_of(args)?;
+    if args.label.is_some() && format != TextFormat::Latex {
+        bail!("--label is what LaTeX calls the table: leave it out, or use --format tex");
     }
-    if args.wide && args.format != TextFormat::Latex {
-        anyhow::bail!("--wide is for LaTeX: leave it out, or use --format tex");
+    if let Some(label) = args.label.as_deref().filter(|label| label.is_empty() || plain_label(label) != *label) {
+        bail!("--label '{label}': \\ref takes letters and digits of ASCII and any of : . _ - +");
     }
-    args.csv.check(args.format == TextFormat::Csv)?;
+    if args.wide && format != TextFormat::Latex {
+        bail!("--wide is for LaTeX: leave it out, or use --format tex");
+    }
+    args.csv.check(format == TextFormat::Csv)?;
     let table = args.only.table_of(&args.run)?;
     let metric = args.metric.map_or_else(|| table.goal(), Ok)?;
     let name = metric.title();
     let numbers = MetricTable::new(&table, metric, args.sort, args.spread)?;
+    if args.metric.is_some() && numbers.is_empty() {
+        bail!("{}: no row has a value of {}: choose another --metric", args.run.display(), metric.short());
+    }
     let numbers = match &args.columns {
         None => numbers,
         Some(names) => numbers.with_columns(names)?,
@@ -96,8 +105,8 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
     let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", metric.short()));
     let text = || {
         let float = Float { caption: &caption, label: &label, is_wide: args.wide };
-        let text = || numbers.to_text(args.format, &float);
-        match args.format {
+        let text = || numbers.to_text(format, &float);
+        match format {
             TextFormat::Markdown => {
                 let beside = beside.as_ref().map(|beside| format!(" {beside}.")).unwrap_or_default();
                 let note = note.as_ref().map(|note| format!("{note}\n")).unwrap_or_default();
@@ -112,4 +121,24 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<Exit> {
         None => form.print(&Answer { metric, note: &note, records: numbers.records() }, text)?,
     }
     Ok(Exit::SUCCESS)
+}
+
+/// What is asked for, or what the ending of the file says.
+fn format_of(args: &Args) -> anyhow::Result<TextFormat> {
+    let ending = args.out.as_deref().and_then(Path::extension).map(|ending| ending.to_string_lossy().to_lowercase());
+    let said = match ending.as_deref() {
+        Some("md" | "markdown") => Some(TextFormat::Markdown),
+        Some("tex") => Some(TextFormat::Latex),
+        Some("csv") => Some(TextFormat::Csv),
+        _ => None,
+    };
+    match (args.format, said, &args.out) {
+        (Some(asked), Some(said), Some(out)) if asked != said => {
+            bail!("{}: the ending says another format than --format: change one of them", out.display())
+        }
+        (None, None, Some(out)) if ending.is_some() => {
+            bail!("{}: no table has this ending: use .md, .tex or .csv, or say the --format", out.display())
+        }
+        (asked, said, _) => Ok(asked.or(said).unwrap_or(TextFormat::Markdown)),
+    }
 }

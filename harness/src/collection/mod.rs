@@ -67,7 +67,7 @@ pub const COLLECTIONS: [Collection; 9] = [
         name: "pytorch",
         title: "three training steps extracted from PyTorch, with measured costs",
         text: Some(include_str!("../../collections/pytorch.toml")),
-        known: "",
+        known: include_str!("../../best-known/pytorch.csv"),
     },
     Collection {
         name: "today",

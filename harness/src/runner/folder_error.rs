@@ -20,7 +20,7 @@ pub enum FolderError {
         source: io::Error,
     },
     /// The folder holds a run of another suite or version.
-    #[error("{}: holds a run of {found}: choose another folder with --out, or delete this one", path.display())]
+    #[error("{}: holds a run of {found}: choose another folder with --out, or delete this one; 'placebench run --resume DIR' goes on with it as it is", path.display())]
     OtherRun {
         /// The folder.
         path: PathBuf,

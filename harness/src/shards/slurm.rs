@@ -24,6 +24,8 @@ pub struct Slurm {
     name: String,
     /// What shards printed: the newest file of each ends with its number.
     logs: PathBuf,
+    /// Whether any shard was submitted, by this process or an earlier one.
+    submitted: bool,
 }
 
 /// What is needed to go on following: `jobs/slurm.toml`.
@@ -63,7 +65,7 @@ impl Slurm {
         let text = toml::to_string_pretty(&saved).map_err(|_| not_unicode(&folder))?;
         write(&jobs.join(SAVED), &text)?;
         write(&jobs.join(SCRIPT), &script(job)?)?;
-        Ok(Self { saved, name: job_name(&folder), goes_on, logs: jobs })
+        Ok(Self { saved, name: job_name(&folder), goes_on, logs: jobs, submitted: false })
     }
 
     /// Goes on with the run in a folder, which an earlier process submitted. Also returns its shards.
@@ -81,7 +83,7 @@ impl Slurm {
         let Saved { program, directory, shards, .. } = saved.clone();
         let goes_on = Self::follows(folder);
         let job = ShardJob::of_run(program, directory, folder.to_owned(), shards, goes_on.clone());
-        Ok((Self { saved, name: job_name(folder), goes_on, logs: jobs }, job))
+        Ok((Self { saved, name: job_name(folder), goes_on, logs: jobs, submitted: true }, job))
     }
 
     /// The nodes on which a shard could not go on.
@@ -131,6 +133,7 @@ impl Launcher for Slurm {
             }
             other => other,
         })?;
+        self.submitted = true;
         let without = match failed.is_empty() {
             true => String::new(),
             false => format!(
@@ -171,7 +174,10 @@ impl Launcher for Slurm {
     }
 
     fn leave(&mut self) -> String {
-        format!("shards that were submitted go on; {}", self.how_to_go_on())
+        match self.submitted {
+            true => format!("shards that were submitted go on; {}", self.how_to_go_on()),
+            false => "no shard was submitted".to_owned(),
+        }
     }
 }
 

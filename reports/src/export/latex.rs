@@ -23,13 +23,13 @@ pub(crate) fn float(tabular: &str, float: &Float<'_>) -> String {
     if caption.is_empty() {
         return tabular.to_owned();
     }
-    let label = if label.is_empty() { String::new() } else { format!("\\label{{{}}}\n", plain(label)) };
+    let label = if label.is_empty() { String::new() } else { format!("\\label{{{}}}\n", plain_label(label)) };
     let table = if is_wide { "table*" } else { "table" };
     format!("\\begin{{{table}}}\n\\centering\n\\caption{{{}}}\n{label}{tabular}\\end{{{table}}}\n", escape(caption))
 }
 
 /// A label that `\ref` takes: what is special to LaTeX becomes a hyphen.
-fn plain(label: &str) -> String {
+pub fn plain_label(label: &str) -> String {
     label.chars().map(|c| if c.is_ascii_alphanumeric() || ":._-+".contains(c) { c } else { '-' }).collect()
 }
 

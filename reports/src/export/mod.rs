@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use placebench_harness::results::CsvTexts;
 
+pub use latex::plain_label;
 pub(crate) use latex::{escape as latex_text, float as latex_float};
 
 /// A table of texts: one header, rows of as many cells.

@@ -1,5 +1,7 @@
 //! A mean and how far values stray from it: what error bars and bands show.
 
+use crate::export::number_text;
+
 /// The mean of repetitions, with the ends of its error bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -40,6 +42,11 @@ impl Estimate {
     pub(crate) fn deviation(&self) -> f64 {
         self.high - self.mean
     }
+
+    /// It as a table has it: nothing where there is one value.
+    pub(crate) fn deviation_text(&self) -> String {
+        if self.count > 1 { number_text(self.deviation()) } else { String::new() }
+    }
 }
 
 #[cfg(test)]
@@ -51,6 +58,7 @@ mod tests {
         let estimate = Estimate::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((estimate.mean, estimate.count), (5.0, 8));
         assert!((estimate.deviation() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!((&*estimate.deviation_text(), &*Estimate::exact(3.0).deviation_text()), ("2.13809", ""));
         assert_eq!(Estimate::of(&[3.0]), Some(Estimate::exact(3.0)));
         assert_eq!(Estimate::of(&[]), None);
     }

@@ -58,13 +58,11 @@ impl Figure for GroupedBars {
         let mut table = TextTable::new(header);
         for (group, series, bar) in self.listed() {
             let value = bar.value;
-            let number =
-                |number: fn(&Estimate) -> f64| value.as_ref().map_or_else(String::new, |v| number_text(number(v)));
             table.push([
                 group.to_owned(),
                 series.to_owned(),
-                number(|value| value.mean),
-                number(|value| if value.count > 1 { value.deviation() } else { f64::NAN }),
+                value.map_or_else(String::new, |value| number_text(value.mean)),
+                value.map_or_else(String::new, |value| value.deviation_text()),
                 value.map_or(0, |value| value.count).to_string(),
             ]);
         }

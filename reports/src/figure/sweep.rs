@@ -77,9 +77,8 @@ fn table(x: &Quantity, y: &Quantity, curves: &[Curve]) -> TextTable {
         TextTable::new(["series".to_owned(), x.column(), y.column(), "standard_deviation".into(), "count".into()]);
     for curve in curves {
         for (number, value, _) in &curve.points {
-            let deviation = if value.count > 1 { value.deviation() } else { f64::NAN };
-            let numbers = [*number, value.mean, deviation].map(number_text);
-            table.push([curve.name.clone()].into_iter().chain(numbers).chain([value.count.to_string()]));
+            let [number, mean] = [*number, value.mean].map(number_text);
+            table.push([curve.name.clone(), number, mean, value.deviation_text(), value.count.to_string()]);
         }
     }
     table
