@@ -139,7 +139,7 @@ def place(
     memory: str = "peak",
     devices: int | None = None,
     time_limit: float | None = None,
-    passes: Iterable[str] = (),
+    passes: str | Iterable[str] = (),
     noise: float | str | None = None,
 ) -> Evaluation:
     """Places a graph on a cluster, simulates the placement, checks the simulation and measures it.
@@ -153,9 +153,13 @@ def place(
     Raises ``Infeasible`` if there is no feasible placement, ``TimedOut`` after the time limit, ``Error`` otherwise.
     """
     return _placebench.place(
-        graph, cluster, placer, scheduler, network, objective, seed, kinds, memory, devices, time_limit, list(passes),
+        graph, cluster, placer, scheduler, network, objective, seed, kinds, memory, devices, time_limit, _listed(passes),
         None if noise is None else str(noise),
     )
+
+
+def _listed(passes: str | Iterable[str]) -> list[str]:
+    return [passes] if isinstance(passes, str) else list(passes)
 
 
 def simulate(
@@ -170,12 +174,12 @@ def simulate(
     memory: str = "peak",
     devices: int | None = None,
     time_limit: float | None = None,
-    passes: Iterable[str] = (),
+    passes: str | Iterable[str] = (),
     noise: float | str | None = None,
 ) -> Evaluation:
     """Simulates a placement of one's own: a device, by number or name, for each op. Otherwise as ``place``."""
     return _placebench.simulate(
-        graph, cluster, placement, scheduler, network, seed, kinds, memory, devices, time_limit, list(passes),
+        graph, cluster, placement, scheduler, network, seed, kinds, memory, devices, time_limit, _listed(passes),
         None if noise is None else str(noise),
     )
 

@@ -156,6 +156,7 @@ class Graphs(unittest.TestCase):
             plain = pb.place("convnet+cse", "gtx1080x4", "heft", network="one_port")
             self.assertEqual(found.passed["without"]["passes"], "compress")
             self.assertEqual(found.passed["without"]["makespan"], plain.makespan)
+            self.assertEqual(pb.place(given, "gtx1080x4", passes="cse").makespan, pb.place(given, "gtx1080x4", passes=["cse"]).makespan)
             again = pb.simulate(given, "gtx1080x4", found.placement, network="one_port", passes=["cse", "compress"])
             self.assertEqual((again.makespan, again.row["traffic_bytes"]), (found.makespan, found.row["traffic_bytes"]))
         self.assertEqual(len(graph), 225)

@@ -33,8 +33,8 @@ pub struct RunFolder {
     journal: Journal,
 }
 
-const SUITE: &str = "suite.toml";
-const ENVIRONMENT: &str = "environment.toml";
+pub(super) const SUITE: &str = "suite.toml";
+pub(super) const ENVIRONMENT: &str = "environment.toml";
 pub(super) const RESULTS: &str = "results.parquet";
 
 impl RunFolder {

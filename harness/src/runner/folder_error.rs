@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use placebench_base::io_reason;
 
+use super::folder::{ENVIRONMENT, SUITE};
 use crate::results::TableError;
 use crate::suite::SuiteError;
 
@@ -112,9 +113,10 @@ pub enum FolderError {
     Table(#[from] TableError),
 }
 
-fn no_run(path: &Path) -> &'static str {
-    match path.exists() {
-        true => "is not a run folder",
-        false => "there is no such run folder: 'placebench run' makes one",
+fn no_run(path: &Path) -> String {
+    if !path.exists() {
+        return "there is no such run folder: 'placebench run' makes one".to_owned();
     }
+    let missing = [SUITE, ENVIRONMENT].into_iter().find(|file| !path.join(file).exists());
+    format!("is not a run folder: it has no {}", missing.unwrap_or("table of results"))
 }
