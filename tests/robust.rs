@@ -177,7 +177,7 @@ fn no_file_is_written_over_another_and_what_is_named_twice_is_refused() {
     assert!(placebench(folder.path(), &run).status.success());
     let before = fs::read(folder.path().join("run/results.parquet")).unwrap();
     refused(
-        &["table", "run", "-o", "run/results.parquet"],
+        &["table", "run", "-f", "markdown", "-o", "run/results.parquet"],
         "run/results.parquet: belongs to a run: write to another file",
     );
     refused(&["report", "run", "--out", "run/suite.toml"], "run/suite.toml: belongs to a run");
