@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let is_family = |text: &&&str| text.split('(').next() == Some(entry.name);
         let text = LARGE.iter().find(is_family).map_or(entry.name, |text| *text);
         let params = described(text).ok_or_else(|| format!("no family '{text}'"))??;
-        // Ticks are long: repeat for a second or more.
+        // One run may be short: repeat for a second or more.
         let (mut edges, mut runs) = (0, 0);
         let started = process_time();
         while runs == 0 || (process_time() - started).as_secs_f64() < 1.0 {

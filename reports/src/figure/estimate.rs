@@ -43,7 +43,7 @@ impl Estimate {
         self.high - self.mean
     }
 
-    /// It as a table has it: nothing where there is one value.
+    /// The deviation as a table has it: empty if there is one value only.
     pub(crate) fn deviation_text(&self) -> String {
         if self.count > 1 { number_text(self.deviation()) } else { String::new() }
     }

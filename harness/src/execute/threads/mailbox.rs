@@ -2,7 +2,7 @@
 //!
 //! Threads that use a channel of the standard library wait for each other by trying again, and a thread with real-time priority
 //! that tries again leaves its core to none of a lower one. So a courier that is interrupted while it sends would keep all
-//! devices waiting for good. A lock lets those sleep who wait for it.
+//! devices waiting for good. A thread that waits for a lock sleeps, so the courier gets the core.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
